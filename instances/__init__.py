@@ -1,0 +1,1 @@
+"""Where problems come from: file formats, generators and bundled instance files."""

@@ -1,0 +1,1 @@
+"""One file per instance format; :mod:`allocsolve.instances.registry` lists them."""

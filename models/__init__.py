@@ -1,0 +1,1 @@
+"""What is asked and what makes an answer right: problems, formulations, bounds, checkers."""

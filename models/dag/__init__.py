@@ -1,0 +1,1 @@
+"""Scheduling of precedence-constrained tasks on nodes and resources (problem kind ``dag``)."""

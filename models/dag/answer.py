@@ -1,0 +1,179 @@
+"""Answers of the problem kind ``dag``: a schedule, in two forms.
+
+:class:`ScheduledTask` is one line of a schedule as documents hold it (ids, exact times in
+input units); it may be wrong in every way and is what the checker judges.
+:class:`Schedule` is a complete schedule of a known problem as arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from allocsolve.models.arrays import IntArray, integers
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.errors import InputError, SolverMissing
+from allocsolve.models.exact import plain
+from allocsolve.models.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["DagResult", "Schedule", "ScheduledTask"]
+
+
+@dataclass(frozen=True)
+class ScheduledTask:
+    """When, where and how one task runs; times in input units, exactly.
+
+    Attributes
+    ----------
+    node
+        Id of the node, None for a task of the project form.
+    mode
+        Position in the task's ``modes``; 0 for a task on a node.
+    """
+
+    task: str
+    start: Fraction
+    end: Fraction
+    node: str | None = None
+    mode: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """A start and a mode for every task of a problem.
+
+    Attributes
+    ----------
+    start
+        int64 (n,), ticks of the problem's grid.
+    mode
+        int64 (n,), index into the problem's table of modes.
+    """
+
+    problem: DagProblem
+    start: IntArray
+    mode: IntArray
+
+    @classmethod
+    def of(cls, problem: DagProblem, start: Sequence[int], mode: Sequence[int]) -> Schedule:
+        """Build a schedule from plain sequences."""
+        return cls(problem, integers(start), integers(mode))
+
+    @classmethod
+    def from_entries(cls, problem: DagProblem, entries: Sequence[ScheduledTask]) -> Schedule:
+        """Build a schedule from entries that name every task once.
+
+        Raises
+        ------
+        InputError
+            If a task is missing, an id is unknown or a time is not on the problem's grid.
+        """
+        start, mode = [-1] * len(problem.tasks), [-1] * len(problem.tasks)
+        for entry in entries:
+            task = problem.task_index.get(entry.task)
+            if task is None:
+                raise InputError(f"the schedule names an unknown task '{entry.task}'")
+            ticks = entry.start / problem.arrays.tick
+            if ticks.denominator != 1:
+                raise InputError(
+                    f"task '{entry.task}': start {plain(entry.start)} is not on the time grid "
+                    f"of {plain(problem.arrays.tick)}"
+                )
+            start[task], mode[task] = ticks.numerator, _find_mode(problem, task, entry)
+        if -1 in mode:
+            raise InputError(f"task '{problem.tasks[mode.index(-1)].id}' is not scheduled")
+        return cls.of(problem, start, mode)
+
+    @property
+    def end(self) -> IntArray:
+        """End of each task, int64 (n,), ticks."""
+        end = self.start + self.problem.arrays.mode_duration[self.mode]
+        end.setflags(write=False)
+        return end
+
+    @property
+    def makespan(self) -> int:
+        """Latest end in ticks, 0 without tasks."""
+        return int(self.end.max(initial=0))
+
+    def entries(self) -> tuple[ScheduledTask, ...]:
+        """Return one entry for each task, in the order of the instance."""
+        arrays, tick = self.problem.arrays, self.problem.arrays.tick
+        nodes = arrays.mode_node[self.mode].tolist()
+        modes = arrays.mode_index[self.mode].tolist()
+        return tuple(
+            ScheduledTask(
+                task=task.id,
+                start=start * tick,
+                end=end * tick,
+                node=None if node < 0 else self.problem.nodes[node].id,
+                mode=mode,
+            )
+            for task, start, end, node, mode in zip(
+                self.problem.tasks,
+                self.start.tolist(),
+                self.end.tolist(),
+                nodes,
+                modes,
+                strict=True,
+            )
+        )
+
+    def __iter__(self) -> Iterator[ScheduledTask]:
+        return iter(self.entries())
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas frame with the columns task, start, end, node, mode.
+
+        Raises
+        ------
+        SolverMissing
+            If pandas (extra ``frames``) is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise SolverMissing("to_frame needs pandas: pip install 'allocsolve[frames]'") from None
+        entries = self.entries()
+        return pd.DataFrame(
+            {
+                "task": [entry.task for entry in entries],
+                "start": [plain(entry.start) for entry in entries],
+                "end": [plain(entry.end) for entry in entries],
+                "node": [entry.node for entry in entries],
+                "mode": [entry.mode for entry in entries],
+            }
+        )
+
+
+def _find_mode(problem: DagProblem, task: int, entry: ScheduledTask) -> int:
+    arrays = problem.arrays
+    node = -1 if entry.node is None else problem.node_index.get(entry.node, -2)
+    for mode in arrays.modes_of(task):
+        if arrays.mode_node[mode] == node and arrays.mode_index[mode] == entry.mode:
+            return mode
+    raise InputError(f"task '{entry.task}' cannot run in mode {entry.mode} on node {entry.node!r}")
+
+
+@dataclass(frozen=True)
+class DagResult(Result[Schedule]):
+    """Result of a ``dag`` problem."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule.
+
+        Raises
+        ------
+        NoSolution
+            If there is none.
+        """
+        return self.require()

@@ -1,0 +1,221 @@
+"""The problem kind ``dag``: immutable data, validated and scaled at construction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+
+from allocsolve.models.dag.arrays import NO_LIMIT, DagArrays, build_arrays
+from allocsolve.models.dag.data import (
+    DagDocument,
+    DefaultLink,
+    Edge,
+    Link,
+    Node,
+    Profiles,
+    Resource,
+    Setup,
+    Task,
+)
+from allocsolve.models.dag.validate import validate
+from allocsolve.models.errors import InputError
+from allocsolve.models.exact import Number, exact
+from allocsolve.models.result import InstanceInfo
+
+__all__ = ["DagProblem", "Feature"]
+
+
+class Feature:
+    """Names of what an instance may ask of a method."""
+
+    MODES = "several modes"
+    NODES = "nodes"
+    RENEWABLE = "renewable resources"
+    NONRENEWABLE = "non-renewable resources"
+    RELEASES = "release dates"
+    DEADLINES = "deadlines"
+    LAGS = "minimum lags"
+    MAX_LAGS = "maximum lags"
+    COMMUNICATION = "communication"
+    CALENDARS = "calendars"
+    SETUPS = "setup times"
+    MEMORY = "memory"
+    GANGS = "gangs"
+    MOLDABLE = "moldable tasks"
+    COLOCATION = "colocation"
+
+
+@dataclass(frozen=True, eq=False)
+class DagProblem:
+    """Tasks with precedence, to be placed in time on nodes and resources.
+
+    The fields are the data in input units (see :mod:`allocsolve.models.dag.data`);
+    ``arrays`` holds the same as integers on an exact time grid.
+
+    Raises
+    ------
+    InputError
+        If an id, a reference, a number or the precedence is wrong, or if the numbers
+        cannot be scaled to integers within 2^53.
+    """
+
+    tasks: Sequence[Task]
+    edges: Sequence[Edge] = ()
+    nodes: Sequence[Node] = ()
+    durations: Mapping[str, Mapping[str, Number]] = field(default_factory=dict)
+    links: Sequence[Link] = ()
+    default_link: DefaultLink | None = None
+    resources: Sequence[Resource] = ()
+    setups: Sequence[Setup] = ()
+    profiles: Profiles | None = None
+    name: str = ""
+    time_unit: str = "s"
+    origin: InstanceInfo = InstanceInfo()
+    arrays: DagArrays = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("tasks", "edges", "nodes", "links", "resources", "setups"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        validate(self)
+        _refuse_cycle(self)
+        object.__setattr__(self, "arrays", build_arrays(self))
+
+    @classmethod
+    def from_document(cls, document: DagDocument, origin: InstanceInfo | None = None) -> DagProblem:
+        """Build the problem that an instance document describes."""
+        return cls(
+            tasks=document.tasks,
+            edges=document.edges,
+            nodes=document.nodes,
+            durations=document.durations,
+            links=document.links,
+            default_link=document.default_link,
+            resources=document.resources,
+            setups=document.setups,
+            profiles=document.profiles,
+            name=document.name,
+            time_unit=document.time_unit,
+            origin=origin or InstanceInfo(name=document.name),
+        )
+
+    def to_document(self) -> DagDocument:
+        """Return the instance document of this problem."""
+        return DagDocument(
+            schema="allocsolve.instance/1",
+            kind="dag",
+            name=self.name,
+            time_unit=self.time_unit,
+            tasks=list(self.tasks),
+            edges=list(self.edges),
+            nodes=list(self.nodes),
+            durations={task: dict(row) for task, row in self.durations.items()},
+            links=list(self.links),
+            default_link=self.default_link,
+            resources=list(self.resources),
+            setups=list(self.setups),
+            profiles=self.profiles,
+        )
+
+    def replace(self, **changes: object) -> DagProblem:
+        """Return a new problem with some data fields changed, validated again."""
+        return replace(self, **changes)  # type: ignore[arg-type]  # validated by __post_init__
+
+    @property
+    def kind(self) -> str:
+        """The problem kind, ``"dag"``."""
+        return "dag"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was repaired or left out while reading."""
+        return self.arrays.warnings
+
+    @cached_property
+    def task_index(self) -> Mapping[str, int]:
+        """Index of each task id."""
+        return {task.id: i for i, task in enumerate(self.tasks)}
+
+    @cached_property
+    def node_index(self) -> Mapping[str, int]:
+        """Index of each node id."""
+        return {node.id: k for k, node in enumerate(self.nodes)}
+
+    @cached_property
+    def features(self) -> frozenset[str]:
+        """What this instance asks of a method: names of :class:`Feature`."""
+        return frozenset(name for name, present in _features(self) if present)
+
+    def units(self, ticks: int) -> Fraction:
+        """Return a time of the grid in input units."""
+        return ticks * self.arrays.tick
+
+
+def _features(problem: DagProblem) -> list[tuple[str, bool]]:
+    arrays = problem.arrays
+    tasks, nodes = problem.tasks, problem.nodes
+    return [
+        (Feature.MODES, len(arrays.mode_task) > len(tasks)),
+        (Feature.NODES, bool((arrays.mode_node >= 0).any())),
+        (Feature.RENEWABLE, bool(arrays.renewable.any())),
+        (Feature.NONRENEWABLE, not bool(arrays.renewable.all())),
+        (Feature.RELEASES, bool(arrays.release.any())),
+        (Feature.DEADLINES, bool((arrays.deadline < NO_LIMIT).any())),
+        (Feature.LAGS, bool((arrays.edge_min_lag != 0).any() or arrays.edge_from_start.any())),
+        (Feature.MAX_LAGS, _has_maximum_lags(arrays)),
+        (Feature.COMMUNICATION, arrays.communicates),
+        (Feature.CALENDARS, any(node.unavailable for node in nodes)),
+        (Feature.SETUPS, bool(problem.setups)),
+        (Feature.MEMORY, any(task.memory for task in tasks)),
+        (Feature.GANGS, any(task.width not in (None, 1) for task in tasks)),
+        (Feature.MOLDABLE, any(task.speedup is not None for task in tasks)),
+        (Feature.COLOCATION, any(task.colocate is not None for task in tasks)),
+    ]
+
+
+def _has_maximum_lags(arrays: DagArrays) -> bool:
+    """Whether a start may bound an earlier one from above: by a maximum or a negative lag."""
+    return bool(
+        (arrays.edge_max_lag < NO_LIMIT).any()
+        or (arrays.start_lag < 0).any()
+        or arrays.order is None
+    )
+
+
+def _refuse_cycle(problem: DagProblem) -> None:
+    """Refuse a cycle of plain precedence (end to start, no lags): it can only be a mistake."""
+    successors: dict[str, list[str]] = {task.id: [] for task in problem.tasks}
+    for edge in problem.edges:
+        if edge.lag_from == "end" and exact(edge.min_lag) == 0 and edge.max_lag is None:
+            successors[edge.source].append(edge.target)
+    cycle = _find_cycle(successors)
+    if cycle is not None:
+        raise InputError(
+            f"precedence has a cycle: {' -> '.join([*cycle, cycle[0]])}",
+            allowed="precedence without cycles",
+            remedy="delete or turn round one edge of the path",
+            path="$.edges",
+        )
+
+
+def _find_cycle(successors: Mapping[str, Sequence[str]]) -> list[str] | None:
+    """Return the ids of one cycle, or None; depth-first without recursion."""
+    state = dict.fromkeys(successors, 0)
+    for root in successors:
+        if state[root]:
+            continue
+        path, iterators = [root], [iter(successors[root])]
+        state[root] = 1
+        while path:
+            child = next(iterators[-1], None)
+            if child is None:
+                state[path.pop()] = 2
+                iterators.pop()
+            elif state[child] == 1:
+                return path[path.index(child) :]
+            elif state[child] == 0:
+                state[child] = 1
+                path.append(child)
+                iterators.append(iter(successors[child]))
+    return None

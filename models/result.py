@@ -1,0 +1,253 @@
+"""What a run gives back, whatever the problem kind: status, objective, certificate, result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from fractions import Fraction
+from typing import Generic, Self, TypeAlias, TypeVar
+
+import msgspec
+
+from allocsolve.models.errors import CheckFailed, NoSolution
+
+__all__ = [
+    "Bound",
+    "Certificate",
+    "CheckReport",
+    "InstanceInfo",
+    "Objective",
+    "Reason",
+    "Result",
+    "Sense",
+    "SolverInfo",
+    "SolverProof",
+    "Status",
+    "Termination",
+    "Violation",
+    "relative_gap",
+]
+
+Scalar: TypeAlias = str | int | float | bool
+AnswerT = TypeVar("AnswerT")
+
+
+class Status(StrEnum):
+    """What is known of the answer."""
+
+    OPTIMAL = "OPTIMAL"
+    FEASIBLE = "FEASIBLE"
+    INFEASIBLE = "INFEASIBLE"
+    UNKNOWN = "UNKNOWN"
+    ERROR = "ERROR"
+
+
+class Termination(StrEnum):
+    """Why the run ended."""
+
+    FINISHED = "finished"
+    TIME_LIMIT = "time_limit"
+    GAP_LIMIT = "gap_limit"
+    INTERRUPTED = "interrupted"
+    MEMORY_LIMIT = "memory_limit"
+    SOLVER_ERROR = "solver_error"
+
+
+class Sense(StrEnum):
+    """Direction of an objective."""
+
+    MIN = "min"
+    MAX = "max"
+
+
+def relative_gap(value: Fraction | float, bound: Fraction | float) -> float:
+    """Return ``|value - bound| / max(|value|, |bound|)``, 0 for 0/0."""
+    scale = max(abs(value), abs(bound))
+    return float(abs(value - bound) / scale) if scale else 0.0
+
+
+@dataclass(frozen=True)
+class Objective:
+    """An objective with what is known of it, in the units of the input.
+
+    Attributes
+    ----------
+    known
+        Value of the answer, None if there is no answer.
+    bound
+        Proven bound on the best value (below it for ``min``), None if nothing is proven.
+    """
+
+    name: str
+    sense: Sense
+    known: int | float | None
+    bound: int | float | None
+
+    @property
+    def value(self) -> int | float:
+        """The value of the answer.
+
+        Raises
+        ------
+        NoSolution
+            If there is no answer.
+        """
+        if self.known is None:
+            raise NoSolution(f"there is no answer, so '{self.name}' has no value")
+        return self.known
+
+    @property
+    def gap(self) -> float | None:
+        """Relative distance of value and bound, None if either is unknown."""
+        if self.known is None or self.bound is None:
+            return None
+        return relative_gap(self.known, self.bound)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A proven bound on the best value, with where it comes from.
+
+    Attributes
+    ----------
+    value
+        The bound in ticks of the problem's time grid.
+    source
+        Short name of the argument, e.g. ``"critical_path"``.
+    detail
+        One sentence for a person.
+    """
+
+    value: int
+    source: str
+    detail: str = ""
+
+
+class Reason(msgspec.Struct, frozen=True, tag_field="type", kw_only=True):
+    """Why no answer exists: a typed object that the checker can verify."""
+
+    def sentence(self) -> str:
+        """Say the reason in English."""
+        raise NotImplementedError
+
+
+class SolverProof(Reason, frozen=True, tag="solver_proof", kw_only=True):
+    """An exact solver exhausted the search; there is no short argument."""
+
+    solver: str = ""
+
+    def sentence(self) -> str:
+        """Say the reason in English."""
+        by = f" by {self.solver}" if self.solver else ""
+        return f"proven infeasible{by}; no short explanation is known"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was proved about the answer and who checked it."""
+
+    bound_source: str | None = None
+    checked: bool = False
+    tolerance: float = 0
+    reason: Reason | None = None
+
+
+@dataclass(frozen=True)
+class InstanceInfo:
+    """Where an instance came from."""
+
+    name: str = ""
+    format: str | None = None
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class SolverInfo:
+    """Which engine ran, with everything needed to run it again."""
+
+    name: str
+    version: str
+    seed: int
+    threads: int
+    options: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result(Generic[AnswerT]):
+    """An answer with its status, bound, certificate and provenance."""
+
+    kind: str
+    method: str
+    status: Status
+    termination: Termination
+    objective: Objective
+    certificate: Certificate
+    answer: AnswerT | None
+    solver: SolverInfo
+    deterministic: bool
+    instance: InstanceInfo = InstanceInfo()
+    timing: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def replace(self, **changes: object) -> Self:
+        """Return a copy with some fields changed."""
+        return replace(self, **changes)  # type: ignore[arg-type]  # field types are checked by the dataclass users
+
+    def require(self) -> AnswerT:
+        """Return the answer.
+
+        Raises
+        ------
+        NoSolution
+            If there is none.
+        """
+        if self.answer is None:
+            raise NoSolution(f"no answer: status {self.status}, ended by {self.termination}")
+        return self.answer
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One broken rule.
+
+    Attributes
+    ----------
+    rule
+        Name of the rule, e.g. ``"precedence"``.
+    message
+        What is broken, with ids and amounts.
+    """
+
+    rule: str
+    message: str
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """Outcome of an independent check: the broken rules, none if the answer is right.
+
+    Attributes
+    ----------
+    value
+        The objective value recomputed from the answer, in input units; None if it cannot be.
+    """
+
+    violations: Sequence[Violation]
+    value: int | float | None = None
+
+    @property
+    def valid(self) -> bool:
+        """Whether no rule is broken."""
+        return not self.violations
+
+    def raise_if_violated(self) -> None:
+        """Raise if a rule is broken.
+
+        Raises
+        ------
+        CheckFailed
+            With one line for each broken rule.
+        """
+        if self.violations:
+            raise CheckFailed("\n".join(f"{v.rule}: {v.message}" for v in self.violations))

@@ -1,0 +1,1 @@
+"""Runs of built models in external solvers."""
