@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from fractions import Fraction
 from typing import Generic, Self, TypeAlias, TypeVar
 
 import msgspec
@@ -61,7 +60,7 @@ class Sense(StrEnum):
     MAX = "max"
 
 
-def relative_gap(value: Fraction | float, bound: Fraction | float) -> float:
+def relative_gap(value: float, bound: float) -> float:
     """Return ``|value - bound| / max(|value|, |bound|)``, 0 for 0/0."""
     scale = max(abs(value), abs(bound))
     return float(abs(value - bound) / scale) if scale else 0.0
@@ -186,7 +185,7 @@ class Result(Generic[AnswerT]):
     answer: AnswerT | None
     solver: SolverInfo
     deterministic: bool
-    instance: InstanceInfo = InstanceInfo()
+    instance: InstanceInfo = field(default_factory=InstanceInfo)
     timing: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 

@@ -6,6 +6,7 @@ task: a mode of the project form (no node) or one eligible node.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,8 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from allocsolve.models.arrays import BoolArray, IntArray, booleans, integers, matrix, offsets
-from allocsolve.models.dag.data import DefaultLink, Edge, Link, Task
-from allocsolve.models.dag.validate import DagData
+from allocsolve.models.dag.data import DagData, DefaultLink, Edge, Link, Task
 from allocsolve.models.errors import InputError
 from allocsolve.models.exact import LARGEST, exact, grid
 
@@ -150,11 +150,9 @@ class DagArrays:
 
 def _reduce(arrays: DagArrays, *, smallest: bool) -> IntArray:
     pick = min if smallest else max
-    durations = arrays.mode_duration.tolist()
-    bounds = arrays.mode_offset.tolist()
-    return integers(
-        pick(durations[a:b], default=0) for a, b in zip(bounds, bounds[1:], strict=False)
-    )
+    durations: list[int] = arrays.mode_duration.tolist()
+    bounds: list[int] = arrays.mode_offset.tolist()
+    return integers(pick(durations[a:b], default=0) for a, b in itertools.pairwise(bounds))
 
 
 def _topological(n: int, source: IntArray, target: IntArray) -> IntArray | None:
@@ -387,7 +385,7 @@ class _Links:
         """Every latency and time per unit of data, for the grid."""
         if not self.active:
             return []
-        used = [self.default, *self.links]
+        used: list[Link | DefaultLink] = [self.default, *self.links]
         return [exact(link.latency) for link in used] + [self._unit_time(link) for link in used]
 
     def _unit_time(self, link: Link | DefaultLink) -> Fraction:
@@ -428,7 +426,7 @@ def _resources(
         capacity = exact(resource.capacity)
         unit = grid([capacity, *amounts])
         column = [int(amount / unit) for amount in amounts]
-        if max(capacity / unit, sum(column)) > LARGEST:
+        if capacity / unit > LARGEST or sum(column) > LARGEST:
             raise _too_fine(f"resource '{resource.id}'", unit)
         units.append(unit)
         capacities.append(int(capacity / unit))

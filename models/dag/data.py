@@ -6,6 +6,8 @@ same time, the arguments of :class:`allocsolve.models.dag.problem.DagProblem`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import msgspec
@@ -13,6 +15,7 @@ import msgspec
 from allocsolve.models.exact import Number
 
 __all__ = [
+    "DagData",
     "DagDocument",
     "DefaultLink",
     "Edge",
@@ -183,6 +186,23 @@ class Profiles(_Record, frozen=True, kw_only=True, omit_defaults=True):
 
     price: Profile | None = None
     carbon: Profile | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class DagData:
+    """The fields of a ``dag`` problem in input units."""
+
+    tasks: Sequence[Task]
+    edges: Sequence[Edge] = ()
+    nodes: Sequence[Node] = ()
+    durations: Mapping[str, Mapping[str, Number]] = field(default_factory=dict)
+    links: Sequence[Link] = ()
+    default_link: DefaultLink | None = None
+    resources: Sequence[Resource] = ()
+    setups: Sequence[Setup] = ()
+    profiles: Profiles | None = None
+    name: str = ""
+    time_unit: str = "s"
 
 
 class DagDocument(_Record, frozen=True, kw_only=True, omit_defaults=True):

@@ -8,20 +8,10 @@ from fractions import Fraction
 from functools import cached_property
 
 from allocsolve.models.dag.arrays import NO_LIMIT, DagArrays, build_arrays
-from allocsolve.models.dag.data import (
-    DagDocument,
-    DefaultLink,
-    Edge,
-    Link,
-    Node,
-    Profiles,
-    Resource,
-    Setup,
-    Task,
-)
+from allocsolve.models.dag.data import DagData, DagDocument
 from allocsolve.models.dag.validate import validate
 from allocsolve.models.errors import InputError
-from allocsolve.models.exact import Number, exact
+from allocsolve.models.exact import exact
 from allocsolve.models.result import InstanceInfo
 
 __all__ = ["DagProblem", "Feature"]
@@ -48,7 +38,7 @@ class Feature:
 
 
 @dataclass(frozen=True, eq=False)
-class DagProblem:
+class DagProblem(DagData):
     """Tasks with precedence, to be placed in time on nodes and resources.
 
     The fields are the data in input units (see :mod:`allocsolve.models.dag.data`);
@@ -61,18 +51,7 @@ class DagProblem:
         cannot be scaled to integers within 2^53.
     """
 
-    tasks: Sequence[Task]
-    edges: Sequence[Edge] = ()
-    nodes: Sequence[Node] = ()
-    durations: Mapping[str, Mapping[str, Number]] = field(default_factory=dict)
-    links: Sequence[Link] = ()
-    default_link: DefaultLink | None = None
-    resources: Sequence[Resource] = ()
-    setups: Sequence[Setup] = ()
-    profiles: Profiles | None = None
-    name: str = ""
-    time_unit: str = "s"
-    origin: InstanceInfo = InstanceInfo()
+    origin: InstanceInfo = field(default_factory=InstanceInfo)
     arrays: DagArrays = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

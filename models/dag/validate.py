@@ -4,45 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Protocol
 
-from allocsolve.models.dag.data import (
-    DefaultLink,
-    Edge,
-    Link,
-    Node,
-    Profiles,
-    Resource,
-    Setup,
-    Task,
-)
+from allocsolve.models.dag.data import DagData, DefaultLink, Edge, Link, Node, Profiles, Task
 from allocsolve.models.errors import InputError, suggest
 from allocsolve.models.exact import Number, exact
 
-__all__ = ["DagData", "validate"]
-
-
-class DagData(Protocol):
-    """What the checks read: the data fields of a problem."""
-
-    @property
-    def tasks(self) -> Sequence[Task]: ...
-    @property
-    def edges(self) -> Sequence[Edge]: ...
-    @property
-    def nodes(self) -> Sequence[Node]: ...
-    @property
-    def durations(self) -> Mapping[str, Mapping[str, Number]]: ...
-    @property
-    def links(self) -> Sequence[Link]: ...
-    @property
-    def default_link(self) -> DefaultLink | None: ...
-    @property
-    def resources(self) -> Sequence[Resource]: ...
-    @property
-    def setups(self) -> Sequence[Setup]: ...
-    @property
-    def profiles(self) -> Profiles | None: ...
+__all__ = ["validate"]
 
 
 def validate(data: DagData) -> None:
