@@ -459,6 +459,10 @@ def _horizon(
         lag += 0 if edge.from_start else longest[edge.source]
         lag += largest_delay if edge.data else 0
         share[edge.source] = max(share[edge.source], lag)
+        if edge.max_lag is not None:
+            # A negative maximum lag makes the source wait for the target.
+            wait = -scale.ticks(edge.max_lag, "max_lag")
+            share[edge.target] = max(share[edge.target], wait)
     horizon = sum(share) + max((scale.ticks(r, "release") for r in releases), default=0)
     if horizon > LARGEST:
         raise _too_fine("the sum of durations, lags and transfers", scale.tick)
