@@ -1,0 +1,50 @@
+# Two commands: `make demo` shows what allocsolve does, `make test` proves that it does it.
+# Each sets up everything it needs in .venv; both need only make and Python >= 3.11 with venv.
+
+VENV := .venv
+RUN := $(VENV)/bin
+SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	$$p -c "$(SUITABLE)" >/dev/null 2>&1 && echo $$p && break; done)
+OUT := demo-output
+# The environment names the checkout it was made for, so that a copied folder makes its own.
+HERE := $(VENV)/.made-for$(subst /,-,$(subst $() ,-,$(CURDIR)))
+
+.PHONY: demo test lint types coverage clean
+
+demo: $(VENV)/.demo
+	@$(RUN)/python benchmarks/demo.py $(RUN)/allocsolve $(OUT)
+
+test: lint types coverage
+
+lint: $(VENV)/.test
+	$(RUN)/ruff check .
+	$(RUN)/ruff format --check .
+
+types: $(VENV)/.test
+	$(RUN)/mypy
+
+# The command line is measured too: coverage follows the subprocesses that the tests start.
+coverage: $(VENV)/.test
+	$(RUN)/coverage erase
+	$(RUN)/coverage run -m pytest
+	$(RUN)/coverage combine -q
+	$(RUN)/coverage report
+
+$(VENV)/.test: pyproject.toml $(HERE)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,plot,frames]"
+	@touch $(VENV)/.demo $@
+
+$(VENV)/.demo: pyproject.toml $(HERE)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable ".[plot]"
+	@touch $@
+
+$(HERE):
+	@test -n "$(PYTHON)" || { echo "allocsolve needs Python >= 3.11 with the module venv" \
+		"(on Debian and Ubuntu: the package python3-venv); name one with make PYTHON=..." >&2; exit 1; }
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(OUT) build dist *.egg-info .coverage* htmlcov .mypy_cache .pytest_cache .ruff_cache

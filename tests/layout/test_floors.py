@@ -1,0 +1,192 @@
+"""Imports go down the floors, problem kinds stay apart, and what is heavy loads late."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+KINDS = ("dag", "coded", "fair")
+ROOMS = ("models", "solvers", "instances")
+ENGINES = {"ortools", "highspy", "cvxpy", "pyomo"}
+HEAVY = ["numpy", "scipy", "ortools", "highspy", "pandas", "numba", "cvxpy", "pyomo", "typer"]
+HEAVY += ["matplotlib", "networkx", "polars", "msgspec"]
+
+# First match decides; a module that matches no row fails the test, so that it gets a floor.
+FLOORS = [
+    (0, r"allocsolve\.models\.(errors|arrays|exact|kernels)"),
+    (1, r"allocsolve\.models\.(result|nodes|random|ports)"),
+    (2, r"allocsolve\.models\.(dag|coded|fair)\.(problem|answer|data|validate|arrays)"),
+    (3, r"allocsolve\.models\.(dag|coded|fair)\.\w+"),
+    (4, r"allocsolve\.models\.execution(\.\w+)*"),
+    (5, r"allocsolve\.solvers\.(control|executors|engines(\.\w+)*)"),
+    (6, r"allocsolve\.solvers\.(dag|coded|fair)\.\w+"),
+    (7, r"allocsolve\.solvers\.distributed(\.\w+)*"),
+    (8, r"allocsolve\.solvers\.routes"),
+    (9, r"allocsolve\.instances\.\w+(\.\w+)*"),
+    (10, r"allocsolve\.report(\.\w+)*"),
+    (11, r"allocsolve\.api"),
+    (12, r"allocsolve\.(plots|batch)"),
+    (13, r"allocsolve\.(cli(\.\w+)*|__main__)"),
+]
+# Names of packages; they stand on no floor, so their __init__ may import nothing of ours.
+# `allocsolve` itself forwards to the public functions lazily, so it may name them.
+PACKAGES = re.compile(
+    r"allocsolve|allocsolve\.(models|solvers|instances)(\.(dag|coded|fair|formats|generators))?"
+)
+
+
+def _files(checkout: Path) -> Iterator[tuple[str, Path]]:
+    for room in ("allocsolve", *ROOMS):
+        for path in sorted((checkout / room).glob("**/*.py")):
+            parts = path.relative_to(checkout).with_suffix("").parts
+            if parts[0] == "allocsolve" and len(parts) > 1 and parts[1] in ROOMS:
+                continue  # the same file is met in its own room
+            parts = parts if parts[0] == "allocsolve" else ("allocsolve", *parts)
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+@pytest.fixture(scope="module")
+def modules(checkout: Path) -> dict[str, ast.Module]:
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in _files(checkout)}
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    """Yield every module imported anywhere in the file, and ``module.name`` of each name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _own_imports(tree: ast.AST, modules: dict[str, ast.Module]) -> set[str]:
+    return {name for name in _imports(tree) if name in modules}
+
+
+def _floor(module: str) -> int | None:
+    rows = [floor for floor, pattern in FLOORS if re.fullmatch(pattern, module)]
+    return rows[0] if rows else None
+
+
+def test_every_module_stands_on_a_floor(modules: dict[str, ast.Module]) -> None:
+    """A module without a floor would escape the rule below."""
+    lost = [name for name in modules if _floor(name) is None and not PACKAGES.fullmatch(name)]
+    assert lost == []
+
+
+def test_imports_only_go_down(modules: dict[str, ast.Module]) -> None:
+    """Also imports inside functions count: a late import upwards is still a dependency."""
+    wrong = []
+    for name, tree in modules.items():
+        here = _floor(name)
+        for target in _own_imports(tree, modules):
+            there = _floor(target)
+            if here is not None and there is not None and there > here:
+                wrong.append(f"{name} (floor {here}) imports {target} (floor {there})")
+    assert wrong == []
+
+
+def test_packages_import_nothing_of_their_own(modules: dict[str, ast.Module]) -> None:
+    """An __init__ that imports would load a whole room for one module, and hide cycles."""
+    rooms = [name for name in modules if PACKAGES.fullmatch(name) and name != "allocsolve"]
+    assert {name: sorted(_own_imports(modules[name], modules)) for name in rooms} == {
+        name: [] for name in rooms
+    }
+
+
+def test_there_is_no_import_cycle(modules: dict[str, ast.Module]) -> None:
+    """A cycle would make two modules one; `allocsolve` itself only forwards and is left out."""
+    graph = {
+        name: _own_imports(tree, modules) - {name, "allocsolve"}
+        for name, tree in modules.items()
+        if name != "allocsolve"
+    }
+    assert len(list(TopologicalSorter(graph).static_order())) == len(graph)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_do_not_import_each_other(modules: dict[str, ast.Module], kind: str) -> None:
+    """What two kinds share goes one floor down."""
+    others = "|".join(other for other in KINDS if other != kind)
+    foreign = re.compile(rf"allocsolve\.(models|solvers)\.({others})(\..*)?")
+    of_kind = re.compile(rf"allocsolve\.(models|solvers)\.{kind}(\..*)?")
+    wrong = [
+        f"{name} imports {target}"
+        for name, tree in modules.items()
+        if of_kind.fullmatch(name)
+        for target in _imports(tree)
+        if foreign.fullmatch(target)
+    ]
+    assert wrong == []
+
+
+def test_imports_are_absolute(modules: dict[str, ast.Module]) -> None:
+    """A relative import would mean another module through the links than in the wheel."""
+    relative = [
+        name
+        for name, tree in modules.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.level
+    ]
+    assert relative == []
+
+
+def test_no_engine_below_the_solvers(modules: dict[str, ast.Module]) -> None:
+    """Models may build a formulation in an engine's language (F3), but run and load no engine."""
+    wrong = []
+    for name, tree in modules.items():
+        formulation = re.fullmatch(r"allocsolve\.models\.\w+\.(cpsat|milp|convex)", name)
+        if not name.startswith("allocsolve.models") or formulation:
+            continue
+        wrong += [
+            f"{name} imports {target}"
+            for target in _imports(tree)
+            if target.partition(".")[0] in ENGINES
+        ]
+    assert wrong == []
+
+
+def test_formulations_run_nothing(modules: dict[str, ast.Module]) -> None:
+    """A formulation that solves would bypass limits, interrupts and the checker."""
+    runners = {"CpSolver", "solve", "Solve", "SolverFactory", "Highs"}
+    wrong = [
+        f"{name}:{node.lineno} calls {node.func.attr}"
+        for name, tree in modules.items()
+        if re.fullmatch(r"allocsolve\.models\.\w+\.(cpsat|milp|convex)", name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in runners
+    ]
+    assert wrong == []
+
+
+def test_the_checker_is_independent(modules: dict[str, ast.Module]) -> None:
+    """The checker may share no reasoning with what it judges: nothing but the data is reachable."""
+    judged = re.compile(r"allocsolve\.(solvers.*|models\.\w+\.(bounds|dispatch|cpsat|milp|convex))")
+    seen: set[str] = set()
+    todo = [name for name in modules if re.fullmatch(r"allocsolve\.models\.\w+\.check", name)]
+    assert todo
+    while todo:
+        name = todo.pop()
+        if name not in seen:
+            seen.add(name)
+            todo.extend(_own_imports(modules[name], modules) - {"allocsolve"})
+    assert [name for name in seen if judged.fullmatch(name)] == []
+
+
+def test_importing_allocsolve_loads_nothing_heavy(tmp_path: Path) -> None:
+    """Start-up time is paid at every call of the command line."""
+    code = f"import sys, allocsolve; print([m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
