@@ -68,6 +68,10 @@ def _parse(text: str, collect: object) -> Json:
         ) from None
     except RecursionError:
         raise InputError("JSON is nested too deeply") from None
+    except ArithmeticError:
+        raise InputError("JSON holds a number with an absurd exponent") from None
+    except InputError:
+        raise
     except ValueError:
         raise InputError("JSON holds an integer of several thousand digits") from None
     return value
