@@ -1,0 +1,258 @@
+"""A result as a solution document, and a solution document as what it claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, cast
+
+from allocsolve.models.dag.answer import DagResult, Schedule, ScheduledTask
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.errors import InputError
+from allocsolve.models.exact import exact, plain
+from allocsolve.models.result import (
+    Certificate,
+    InstanceInfo,
+    Objective,
+    Reason,
+    Sense,
+    SolverInfo,
+    Status,
+    Termination,
+)
+from allocsolve.report.codec import snap
+from allocsolve.report.solution import (
+    AnyReason,
+    CertificateEntry,
+    InstanceEntry,
+    ObjectiveEntry,
+    ScheduleEntry,
+    SolutionDocument,
+    SolverEntry,
+    decode_solution,
+    encode_solution,
+)
+
+if TYPE_CHECKING:
+    from allocsolve.models.exact import Number
+
+__all__ = [
+    "Claim",
+    "document_to_bytes",
+    "read_result",
+    "read_solution",
+    "result_to_document",
+]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a solution document says about a problem; nothing of it is checked.
+
+    Attributes
+    ----------
+    entries
+        The schedule with times snapped to the problem's grid, None if there is none.
+    value, bound
+        Claimed objective value and bound in units of the input.
+    sha256
+        Digest of the instance that the document was made for, None if it does not say.
+    """
+
+    entries: tuple[ScheduledTask, ...] | None
+    status: Status | None = None
+    objective: str | None = None
+    value: Fraction | None = None
+    bound: Fraction | None = None
+    reason: Reason | None = None
+    sha256: str | None = None
+
+
+def result_to_document(result: DagResult) -> SolutionDocument:
+    """Return the solution document of a result."""
+    objective, certificate, solver = result.objective, result.certificate, result.solver
+    return SolutionDocument(
+        schema="allocsolve.solution/1",
+        kind="dag",
+        instance=InstanceEntry(
+            name=result.instance.name,
+            format=result.instance.format,
+            sha256=result.instance.sha256,
+        ),
+        method=result.method,
+        status=result.status.value,
+        termination=result.termination.value,
+        deterministic=result.deterministic,
+        objective=ObjectiveEntry(
+            name=objective.name,
+            sense=objective.sense.value,
+            value=_number(objective.known),
+            bound=_number(objective.bound),
+            gap=objective.gap,
+        ),
+        certificate=_certificate_entry(certificate),
+        schedule=None if result.answer is None else _schedule_entries(result.answer.entries()),
+        solver=SolverEntry(
+            name=solver.name,
+            version=solver.version,
+            seed=solver.seed,
+            threads=solver.threads,
+            options=dict(solver.options),
+        ),
+        timing={name: round(seconds, 6) for name, seconds in result.timing.items()},
+        warnings=list(result.warnings),
+    )
+
+
+def _number(value: int | float | None) -> Fraction | None:
+    return None if value is None else exact(value)
+
+
+def _certificate_entry(certificate: Certificate) -> CertificateEntry:
+    reason = certificate.reason
+    return CertificateEntry(
+        bound_source=certificate.bound_source,
+        checked=certificate.checked,
+        tolerance=exact(certificate.tolerance),
+        reason=cast("AnyReason | None", reason),
+        explanation=None if reason is None else reason.sentence(),
+    )
+
+
+def _schedule_entries(entries: Sequence[ScheduledTask]) -> list[ScheduleEntry]:
+    return [
+        ScheduleEntry(
+            task=entry.task, start=entry.start, end=entry.end, node=entry.node, mode=entry.mode
+        )
+        for entry in entries
+    ]
+
+
+def document_to_bytes(document: SolutionDocument) -> bytes:
+    """Return a solution document as strict JSON."""
+    return encode_solution(document)
+
+
+def read_solution(data: bytes, problem: DagProblem) -> Claim:
+    """Read what a solution document claims about a problem.
+
+    Raises
+    ------
+    InputError
+        If the text is not a solution document or an entry cannot be understood.
+    """
+    return _claim(decode_solution(data), problem)
+
+
+def _claim(document: SolutionDocument, problem: DagProblem) -> Claim:
+    objective = document.objective or ObjectiveEntry()
+    certificate = document.certificate or CertificateEntry()
+    return Claim(
+        entries=_scheduled_tasks(document.schedule, problem),
+        status=Status(document.status) if document.status else None,
+        objective=objective.name,
+        value=_snapped(objective.value, problem),
+        bound=_snapped(objective.bound, problem),
+        reason=certificate.reason,
+        sha256=document.instance.sha256 if document.instance else None,
+    )
+
+
+def _snapped(value: Number | None, problem: DagProblem) -> Fraction | None:
+    return None if value is None else snap(exact(value), problem.arrays.tick)
+
+
+def _scheduled_tasks(
+    schedule: Sequence[ScheduleEntry] | None, problem: DagProblem
+) -> tuple[ScheduledTask, ...] | None:
+    if schedule is None:
+        return None
+    return tuple(
+        _scheduled_task(entry, f"$.schedule[{i}]", problem) for i, entry in enumerate(schedule)
+    )
+
+
+def _scheduled_task(entry: ScheduleEntry, path: str, problem: DagProblem) -> ScheduledTask:
+    if entry.nodes or (entry.width not in (None, 1) and entry.width):
+        raise InputError(
+            f"task '{entry.task}': an entry on several nodes cannot be judged",
+            allowed="one node for each task",
+            path=path,
+        )
+    tick = problem.arrays.tick
+    start, mode = snap(exact(entry.start), tick), entry.mode or 0
+    if entry.end is not None:
+        end = snap(exact(entry.end), tick)
+    else:
+        end = start + _duration(problem, entry, mode, path)
+    return ScheduledTask(entry.task, start, end, entry.node, mode)
+
+
+def _duration(problem: DagProblem, entry: ScheduleEntry, mode: int, path: str) -> Fraction:
+    """Return how long the entry takes, for a document that leaves its end out."""
+    task = problem.task_index.get(entry.task)
+    node = -1 if entry.node is None else problem.node_index.get(entry.node, -2)
+    arrays = problem.arrays
+    for k in arrays.modes_of(task) if task is not None else ():
+        if arrays.mode_node[k] == node and arrays.mode_index[k] == mode:
+            return problem.units(int(arrays.mode_duration[k]))
+    raise InputError(
+        f"task '{entry.task}' has no end, and none follows from its node and mode",
+        allowed="an entry with task, start and end",
+        path=path,
+    )
+
+
+def read_result(data: bytes, problem: DagProblem) -> DagResult:
+    """Read a complete solution document back as the result that it was written from.
+
+    Raises
+    ------
+    InputError
+        If the document does not say how the run ended, or its schedule does not fit.
+    """
+    document = decode_solution(data)
+    claim = _claim(document, problem)
+    if claim.status is None or not document.termination:
+        raise InputError("the document does not say how the run ended", path="$.termination")
+    answer = None if claim.entries is None else Schedule.from_entries(problem, claim.entries)
+    instance = document.instance or InstanceEntry()
+    return DagResult(
+        kind="dag",
+        method=document.method or "",
+        status=claim.status,
+        termination=Termination(document.termination),
+        objective=_objective(document.objective or ObjectiveEntry(), claim),
+        certificate=_certificate(document.certificate or CertificateEntry()),
+        answer=answer,
+        solver=_solver(document.solver or SolverEntry()),
+        deterministic=bool(document.deterministic),
+        instance=InstanceInfo(instance.name or "", instance.format, instance.sha256),
+        timing=document.timing or {},
+        warnings=tuple(document.warnings or ()),
+    )
+
+
+def _objective(entry: ObjectiveEntry, claim: Claim) -> Objective:
+    return Objective(
+        name=entry.name or "makespan",
+        sense=Sense(entry.sense or "min"),
+        known=None if claim.value is None else plain(claim.value),
+        bound=None if claim.bound is None else plain(claim.bound),
+    )
+
+
+def _certificate(entry: CertificateEntry) -> Certificate:
+    tolerance = plain(exact(entry.tolerance or 0))
+    return Certificate(entry.bound_source, bool(entry.checked), tolerance, entry.reason)
+
+
+def _solver(entry: SolverEntry) -> SolverInfo:
+    return SolverInfo(
+        name=entry.name or "",
+        version=entry.version or "",
+        seed=entry.seed or 0,
+        threads=entry.threads or 1,
+        options=entry.options or {},
+    )

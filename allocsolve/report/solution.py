@@ -1,0 +1,165 @@
+"""The solution document ``allocsolve.solution/1`` of kind ``dag``.
+
+A document written by hand needs only ``schema``, ``kind`` and ``schedule``; every other
+field may be absent, null or empty.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import UNSET, UnsetType
+
+from allocsolve.models.dag.reason_types import (
+    CriticalPath,
+    DemandExceedsCapacity,
+    NoEligibleNode,
+    PositiveLagCycle,
+    WindowOverload,
+)
+from allocsolve.models.errors import InputError
+from allocsolve.models.exact import Number
+from allocsolve.models.result import SolverProof
+from allocsolve.models.strict_json import Json
+from allocsolve.report.codec import Record, builtins, encode, loads, to_record
+
+__all__ = [
+    "AnyReason",
+    "CertificateEntry",
+    "InstanceEntry",
+    "ObjectiveEntry",
+    "ScheduleEntry",
+    "SolutionDocument",
+    "SolverEntry",
+    "decode_solution",
+    "encode_solution",
+]
+
+AnyReason: TypeAlias = (
+    PositiveLagCycle
+    | CriticalPath
+    | DemandExceedsCapacity
+    | NoEligibleNode
+    | WindowOverload
+    | SolverProof
+)
+
+
+class InstanceEntry(Record, frozen=True, kw_only=True):
+    """Which instance was answered; ``sha256`` is of the decompressed bytes of its file."""
+
+    name: str | None = None
+    format: str | None = None
+    sha256: str | None = None
+
+
+class ObjectiveEntry(Record, frozen=True, kw_only=True):
+    """Value of the answer and proven bound, in units of the input; null if unknown."""
+
+    name: str | None = None
+    sense: Literal["min", "max", ""] | None = None
+    value: Number | None = None
+    bound: Number | None = None
+    gap: float | None = None
+
+
+class CertificateEntry(Record, frozen=True, kw_only=True):
+    """What was proved, by whom, and whether the independent checker accepted the answer."""
+
+    bound_source: str | None = None
+    checked: bool | None = None
+    tolerance: Number | None = None
+    reason: AnyReason | None = None
+    explanation: str | None = None
+
+
+class ScheduleEntry(Record, frozen=True, kw_only=True):
+    """When, where and how a task runs; ``nodes`` and ``width`` are for gangs."""
+
+    task: str
+    start: Number
+    end: Number | None = None
+    node: str | None = None
+    mode: int | None = None
+    nodes: list[str] | UnsetType | None = UNSET
+    width: int | UnsetType | None = UNSET
+
+
+class SolverEntry(Record, frozen=True, kw_only=True):
+    """The engine, with everything needed to run it again."""
+
+    name: str | None = None
+    version: str | None = None
+    seed: int | None = None
+    threads: int | None = None
+    options: dict[str, str | int | float | bool] | None = None
+
+
+class SolutionDocument(Record, frozen=True, kw_only=True):
+    """An answer with its status, bound, certificate and provenance."""
+
+    schema: Literal["allocsolve.solution/1"]
+    kind: Literal["dag"]
+    instance: InstanceEntry | None = None
+    method: str | None = None
+    status: Literal["OPTIMAL", "FEASIBLE", "INFEASIBLE", "UNKNOWN", "ERROR", ""] | None = None
+    termination: (
+        Literal[
+            "finished",
+            "time_limit",
+            "gap_limit",
+            "interrupted",
+            "memory_limit",
+            "solver_error",
+            "",
+        ]
+        | None
+    ) = None
+    deterministic: bool | None = None
+    objective: ObjectiveEntry | None = None
+    certificate: CertificateEntry | None = None
+    schedule: list[ScheduleEntry] | None = None
+    solver: SolverEntry | None = None
+    timing: dict[str, float] | None = None
+    warnings: list[str] | None = None
+
+
+def decode_solution(data: bytes) -> SolutionDocument:
+    """Read a solution document.
+
+    Raises
+    ------
+    InputError
+        With the place in the text or the JSON path.
+    """
+    value = loads(data)
+    if not isinstance(value, dict):
+        raise InputError(
+            "a solution document is a JSON object",
+            allowed='{"schema": "allocsolve.solution/1", "kind": "dag", "schedule": [...]}',
+            path="$",
+        )
+    _refuse_other_documents(value)
+    return to_record(_without_empty(value), SolutionDocument)
+
+
+def _refuse_other_documents(value: dict[str, Json]) -> None:
+    for key, allowed in (("schema", "allocsolve.solution/1"), ("kind", "dag")):
+        if value.get(key) != allowed:
+            found = f"'{value[key]}'" if key in value else "missing"
+            raise InputError(f"{key} is {found}", allowed=f"'{allowed}'", path=f"$.{key}")
+
+
+def _without_empty(value: dict[str, Json]) -> dict[str, Json]:
+    """Drop fields that stand for nothing, so that a form may be left blank."""
+    kept: dict[str, Json] = {}
+    for key, item in value.items():
+        field = _without_empty(item) if isinstance(item, dict) else item
+        if key == "schedule" or field not in (None, "", {}, []):
+            kept[key] = field
+    return kept
+
+
+def encode_solution(document: SolutionDocument) -> bytes:
+    """Return the document as strict JSON, one line for each field and each task."""
+    return encode(builtins(document))
