@@ -1,4 +1,4 @@
-"""What is built and installed is complete and leaks nothing: sdist, wheel, with and without links."""
+"""What is built and installed is complete and leaks nothing, with and without the links."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_wheel_holds_each_file_once(archives: tuple[Path, Path]) -> None:
     assert [name for name in names if name.count("/instances/") > 1] == []
 
 
-def test_the_source_archive_can_be_tested(checkout: Path, archives: tuple[Path, Path]) -> None:
+def test_the_source_archive_can_be_tested(archives: tuple[Path, Path]) -> None:
     """Whoever packages allocsolve for a system runs the tests from the source archive."""
     with tarfile.open(archives[0]) as source:
         names = {name.partition("/")[2] for name in source.getnames()}
