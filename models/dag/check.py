@@ -1,0 +1,246 @@
+"""The independent checker of ``dag`` schedules: exact, and without any solver.
+
+Every rule reads the data of the instance in input units (not the scaled arrays that
+solvers read) and compares integers on a grid common to the data and the schedule, so an
+error of the scaling or of a solver cannot hide.
+
+What the data of an edge means for time: it leaves the source at its end and arrives
+``latency + data / bandwidth`` later, if the two tasks run on different nodes. The lags of
+the edge are conditions of their own; they are not added to the transfer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+
+from allocsolve.models.dag.answer import ScheduledTask
+from allocsolve.models.dag.claims import check_claims
+from allocsolve.models.dag.data import DagData, DefaultLink, Edge, Link
+from allocsolve.models.dag.occupancy import Occupant, judge_occupancy
+from allocsolve.models.dag.placement import Placed, place
+from allocsolve.models.dag.problem import DagProblem, Feature
+from allocsolve.models.dag.verify import verify_reason
+from allocsolve.models.errors import FeatureRefused
+from allocsolve.models.exact import exact, plain
+from allocsolve.models.result import CheckReport, Violation
+
+__all__ = ["JUDGED", "RULES", "check", "check_claims", "verify_reason"]
+
+RULES: Mapping[str, str] = MappingProxyType(
+    {
+        "unknown_task": "Every entry names a task of the instance.",
+        "missing_task": "Every task of the instance is scheduled.",
+        "duplicate_task": "No task is scheduled more than once.",
+        "unknown_node": "Every node that an entry names is a node of the instance.",
+        "ineligible_node": "A task runs only on a node that it may use and that is alive.",
+        "node_missing": "A task that takes its time from nodes runs on one.",
+        "node_unexpected": "A task of the project form runs on no node.",
+        "unknown_mode": "A task runs in one of its modes; on a node that is mode 0.",
+        "duration": "A task ends exactly its duration after it starts.",
+        "negative_start": "No task starts before time 0.",
+        "release": "No task starts before its release.",
+        "deadline": "No task ends after its deadline.",
+        "precedence": "A task starts no earlier than each minimum lag allows.",
+        "max_lag": "A task starts no later than each maximum lag allows.",
+        "communication": "A task starts only when the data from other nodes has arrived.",
+        "node_capacity": "A node never runs more tasks at once than it has slots.",
+        "resource_capacity": "A renewable resource is never used beyond its capacity.",
+        "resource_total": "A non-renewable resource is not used up beyond its capacity.",
+        "objective_value": "The claimed objective value is the one of the schedule.",
+        "bound": "A bound is not above the value of a right answer; OPTIMAL means they meet.",
+        "infeasible_claim": "INFEASIBLE is not claimed when a right answer exists.",
+        "reason": "A reason of infeasibility holds.",
+        "status": "The status fits to whether there is an answer.",
+    }
+)
+"""Each rule of the checker with what it asks for."""
+
+JUDGED = frozenset(
+    {
+        Feature.MODES,
+        Feature.NODES,
+        Feature.RENEWABLE,
+        Feature.NONRENEWABLE,
+        Feature.RELEASES,
+        Feature.DEADLINES,
+        Feature.LAGS,
+        Feature.MAX_LAGS,
+        Feature.COMMUNICATION,
+    }
+)
+"""The features of an instance that the rules cover; any other is refused by name."""
+
+
+def check(problem: DagProblem, entries: Sequence[ScheduledTask]) -> CheckReport:
+    """Judge a schedule by every rule of the instance.
+
+    Parameters
+    ----------
+    entries
+        Anything that claims to be a schedule: ids and times may be wrong in every way.
+
+    Returns
+    -------
+    CheckReport
+        All broken rules; ``value`` is the makespan in input units, None unless every
+        task is scheduled exactly once.
+
+    Raises
+    ------
+    FeatureRefused
+        If the instance has a feature that no rule covers.
+    """
+    unjudged = sorted(problem.features - JUDGED)
+    if unjudged:
+        raise FeatureRefused("check", unjudged, ())
+    placed, violations = place(problem, entries)
+    complete = not any(v.rule in ("missing_task", "duplicate_task") for v in violations)
+    arcs = list(_arcs(problem, placed))
+    clock = _Clock(_times(placed, arcs))
+    for item in placed:
+        violations.extend(_judge_times(item, clock))
+    for arc in arcs:
+        violations.extend(_judge_arc(arc, clock))
+    violations.extend(judge_occupancy(problem, _occupants(placed, clock), clock.units))
+    makespan = max([Fraction(0), *(item.end for item in placed)])
+    return CheckReport(tuple(violations), plain(makespan) if complete else None)
+
+
+class _Clock:
+    """The grid on which all times of an instance and a schedule are integers."""
+
+    def __init__(self, times: Iterable[Fraction]) -> None:
+        self.ticks_per_unit = math.lcm(*{time.denominator for time in times})
+
+    def ticks(self, time: Fraction) -> int:
+        return time.numerator * (self.ticks_per_unit // time.denominator)
+
+    def units(self, ticks: int) -> int | float:
+        return plain(Fraction(ticks, self.ticks_per_unit))
+
+
+@dataclass(frozen=True, slots=True)
+class _Arc:
+    """An edge between two placed tasks.
+
+    ``transfer`` is the time that its data takes: 0 on the same node, None without a link.
+    """
+
+    edge: Edge
+    source: Placed
+    target: Placed
+    min_lag: Fraction
+    max_lag: Fraction | None
+    transfer: Fraction | None
+
+
+def _arcs(data: DagData, placed: Sequence[Placed]) -> Iterator[_Arc]:
+    """Yield every edge of the data, repeated ones too, whose two tasks are placed."""
+    by_task = {item.task.id: item for item in placed}
+    network = _Network(data)
+    for edge in data.edges:
+        source, target = by_task.get(edge.source), by_task.get(edge.target)
+        if source is not None and target is not None:
+            yield _Arc(
+                edge,
+                source,
+                target,
+                exact(edge.min_lag),
+                None if edge.max_lag is None else exact(edge.max_lag),
+                network.transfer(edge, source.node, target.node),
+            )
+
+
+class _Network:
+    """The links between nodes."""
+
+    def __init__(self, data: DagData) -> None:
+        self._default = data.default_link or DefaultLink()
+        self._links: dict[frozenset[str], Link] = {frozenset(x.between): x for x in data.links}
+
+    def transfer(self, edge: Edge, source: str | None, target: str | None) -> Fraction | None:
+        """Return the time from the end of the source to the arrival of its data."""
+        if not edge.data or source == target or source is None or target is None:
+            return Fraction(0)
+        link = self._links.get(frozenset((source, target)), self._default)
+        if link.bandwidth is None:
+            return exact(link.latency)
+        bandwidth = exact(link.bandwidth)
+        return exact(link.latency) + exact(edge.data) / bandwidth if bandwidth else None
+
+
+def _times(placed: Sequence[Placed], arcs: Sequence[_Arc]) -> Iterator[Fraction]:
+    """Yield every time that is ever compared."""
+    for item in placed:
+        yield item.start
+        yield item.end
+        yield exact(item.task.release)
+        if item.duration is not None:
+            yield item.duration
+        if item.task.deadline is not None:
+            yield exact(item.task.deadline)
+    for arc in arcs:
+        yield arc.min_lag
+        if arc.max_lag is not None:
+            yield arc.max_lag
+        if arc.transfer is not None:
+            yield arc.transfer
+
+
+def _judge_times(item: Placed, clock: _Clock) -> Iterator[Violation]:
+    """Judge one task alone."""
+    task, start, end = item.task, clock.ticks(item.start), clock.ticks(item.end)
+    span = f"task '{task.id}' runs from {clock.units(start)} to {clock.units(end)}"
+    if item.duration is not None and end - start != clock.ticks(item.duration):
+        yield Violation("duration", f"{span}, but takes {plain(item.duration)}")
+    if start < 0:
+        yield Violation("negative_start", f"{span}: it starts before time 0")
+    release = exact(task.release)
+    if release > 0 and start < clock.ticks(release):
+        yield Violation("release", f"{span}, but is released at {plain(release)}")
+    if task.deadline is not None and end > clock.ticks(exact(task.deadline)):
+        yield Violation("deadline", f"{span}, but its deadline is {plain(exact(task.deadline))}")
+
+
+def _judge_arc(arc: _Arc, clock: _Clock) -> Iterator[Violation]:
+    """Judge the lags and the transfer of one edge."""
+    edge, start, end = arc.edge, clock.ticks(arc.target.start), clock.ticks(arc.source.end)
+    origin = clock.ticks(arc.source.start) if edge.lag_from == "start" else end
+    if start < origin + clock.ticks(arc.min_lag):
+        yield Violation("precedence", _lag_message(arc, "at least", arc.min_lag))
+    if arc.max_lag is not None and start > origin + clock.ticks(arc.max_lag):
+        yield Violation("max_lag", _lag_message(arc, "at most", arc.max_lag))
+    if arc.transfer is None:
+        yield Violation("communication", f"{_route(arc)}, but these nodes have no link")
+    elif arc.transfer and start < end + clock.ticks(arc.transfer):
+        arrival = clock.units(end + clock.ticks(arc.transfer))
+        message = f"{_route(arc)} until {arrival}, but '{edge.target}' starts at "
+        yield Violation("communication", f"{message}{clock.units(start)}")
+
+
+def _lag_message(arc: _Arc, side: str, lag: Fraction) -> str:
+    edge = arc.edge
+    origin = arc.source.start if edge.lag_from == "start" else arc.source.end
+    return (
+        f"task '{edge.target}' starts at {plain(arc.target.start)}, "
+        f"{plain(arc.target.start - origin)} after the {edge.lag_from} of '{edge.source}' at "
+        f"{plain(origin)}; the lag is {side} {plain(lag)}"
+    )
+
+
+def _route(arc: _Arc) -> str:
+    return (
+        f"the data from '{arc.edge.source}' on node '{arc.source.node}' to "
+        f"'{arc.edge.target}' on node '{arc.target.node}' travels"
+    )
+
+
+def _occupants(placed: Sequence[Placed], clock: _Clock) -> Iterator[Occupant]:
+    for item in placed:
+        demand = [(name, exact(amount)) for name, amount in item.demand.items()]
+        start, end = clock.ticks(item.start), clock.ticks(item.end)
+        yield Occupant(item.task.id, start, end, item.node, demand)
