@@ -32,6 +32,8 @@ def exact(value: Number) -> Fraction:
     ValueError
         If the number is not finite or its exponent is beyond 1e400.
     """
+    if isinstance(value, Fraction):
+        return value
     if isinstance(value, bool):
         raise ValueError(f"{value} is not a number")
     if isinstance(value, float):
