@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
-from allocsolve.models.dag.arrays import NO_LIMIT, DagArrays, build_arrays
+from allocsolve.models.dag.arrays import NO_LIMIT, DagArrays
 from allocsolve.models.dag.data import DagData, DagDocument
+from allocsolve.models.dag.scaling import build_arrays
 from allocsolve.models.dag.validate import validate
 from allocsolve.models.errors import InputError
 from allocsolve.models.exact import exact

@@ -1,0 +1,313 @@
+"""From the data of a ``dag`` instance in exact numbers to integers on the coarsest grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from allocsolve.models.arrays import BoolArray, IntArray, booleans, integers, matrix, offsets
+from allocsolve.models.dag.arrays import NO_LIMIT, DagArrays
+from allocsolve.models.dag.data import DagData, DefaultLink, Edge, Link, Task
+from allocsolve.models.errors import InputError
+from allocsolve.models.exact import LARGEST, exact, grid
+
+__all__ = ["build_arrays"]
+
+
+@dataclass(frozen=True)
+class _RawMode:
+    task: int
+    duration: Fraction
+    node: int
+    index: int
+    demand: dict[str, Fraction]
+
+
+@dataclass(frozen=True)
+class _RawEdge:
+    source: int
+    target: int
+    from_start: bool
+    min_lag: Fraction
+    max_lag: Fraction | None
+    data: Fraction
+
+
+def build_arrays(data: DagData) -> DagArrays:
+    """Scale validated data to integers, exactly.
+
+    Raises
+    ------
+    InputError
+        If no grid makes every time, amount and lag an integer of at most 2^53.
+    """
+    warnings: list[str] = []
+    modes = _modes(data, warnings)
+    edges = _merge_edges(data, warnings)
+    data_unit = grid(edge.data for edge in edges)
+    links = _Links(data, data_unit, active=any(edge.data for edge in edges), warnings=warnings)
+    releases = [exact(task.release) for task in data.tasks]
+    deadlines = [None if t.deadline is None else exact(t.deadline) for t in data.tasks]
+    tick = grid(
+        [
+            *releases,
+            *(value for value in deadlines if value is not None),
+            *(mode.duration for mode in modes),
+            *(lag for edge in edges for lag in (edge.min_lag, edge.max_lag) if lag is not None),
+            *links.times,
+        ]
+    )
+    scale = _Scale(tick)
+    latency, data_time, linked = links.arrays(scale)
+    resource_unit, capacity, demand = _resources(data, modes)
+    edge_data = [scale.amount(edge.data / data_unit, "data of an edge") for edge in edges]
+    largest_delay = int(latency.max(initial=0)) + max(edge_data, default=0) * int(
+        data_time.max(initial=0)
+    )
+    return DagArrays(
+        tick=tick,
+        release=integers(scale.ticks(value, "release") for value in releases),
+        deadline=scale.limits(deadlines, "deadline"),
+        mode_offset=_mode_offsets(modes, len(data.tasks)),
+        mode_task=integers(mode.task for mode in modes),
+        mode_duration=integers(scale.ticks(mode.duration, "duration") for mode in modes),
+        mode_node=integers(mode.node for mode in modes),
+        mode_index=integers(mode.index for mode in modes),
+        mode_demand=demand,
+        capacity=capacity,
+        renewable=booleans(resource.renewable for resource in data.resources),
+        resource_unit=resource_unit,
+        edge_source=integers(edge.source for edge in edges),
+        edge_target=integers(edge.target for edge in edges),
+        edge_min_lag=integers(scale.ticks(edge.min_lag, "min_lag") for edge in edges),
+        edge_max_lag=scale.limits([edge.max_lag for edge in edges], "max_lag"),
+        edge_from_start=booleans(edge.from_start for edge in edges),
+        edge_data=integers(edge_data),
+        node_slots=integers(node.slots for node in data.nodes),
+        latency=latency,
+        data_time=data_time,
+        linked=linked,
+        horizon=_horizon(scale, releases, modes, edges, largest_delay),
+        warnings=tuple(warnings),
+    )
+
+
+class _Scale:
+    """Turns exact numbers into integers of the grid and refuses what does not fit."""
+
+    def __init__(self, tick: Fraction) -> None:
+        self.tick = tick
+
+    def ticks(self, value: Fraction, field: str) -> int:
+        return self.amount(value / self.tick, field)
+
+    def limits(self, values: Sequence[Fraction | None], field: str) -> IntArray:
+        """Return upper limits in ticks, ``NO_LIMIT`` for None."""
+        return integers(NO_LIMIT if v is None else self.ticks(v, field) for v in values)
+
+    def amount(self, scaled: Fraction, field: str) -> int:
+        if abs(scaled) > LARGEST:
+            raise _too_fine(field, self.tick)
+        return int(scaled)
+
+
+def _too_fine(field: str, unit: Fraction) -> InputError:
+    return InputError(
+        f"the numbers cannot be scaled to integers within 2^53: {field} does not fit on the "
+        f"common grid of {float(unit):.3g}",
+        allowed="numbers whose common grid keeps every value and their sum within 2^53",
+        remedy="round durations, speeds, lags, latencies or bandwidths to fewer digits",
+    )
+
+
+def _modes(data: DagData, warnings: list[str]) -> list[_RawMode]:
+    dead = [node.id for node in data.nodes if exact(node.speed) == 0]
+    if dead:
+        warnings.append(f"nodes with speed 0 are left out: {', '.join(dead)}")
+    modes: list[_RawMode] = []
+    for i, task in enumerate(data.tasks):
+        if task.modes is None:
+            modes.extend(_node_modes(i, task, data))
+            continue
+        for k, mode in enumerate(task.modes):
+            demand = {name: exact(amount) for name, amount in mode.demand.items()}
+            modes.append(_RawMode(i, exact(mode.duration), -1, k, demand))
+    return modes
+
+
+def _node_modes(i: int, task: Task, data: DagData) -> list[_RawMode]:
+    demand = {name: exact(amount) for name, amount in task.demand.items()}
+    row = data.durations.get(task.id)
+    modes = []
+    for k, node in enumerate(data.nodes):
+        speed = exact(node.speed)
+        if speed == 0 or not _is_eligible(task, node.id, node.type):
+            continue
+        if row is not None:
+            if node.id not in row:
+                continue
+            duration = exact(row[node.id])
+        else:
+            assert task.work is not None
+            duration = exact(task.work) / speed
+        modes.append(_RawMode(i, duration, k, 0, demand))
+    return modes
+
+
+def _is_eligible(task: Task, node: str, node_type: str | None) -> bool:
+    return task.eligible is None or node in task.eligible or node_type in task.eligible
+
+
+def _mode_offsets(modes: Sequence[_RawMode], tasks: int) -> IntArray:
+    counts = [0] * tasks
+    for mode in modes:
+        counts[mode.task] += 1
+    return offsets(counts)
+
+
+def _merge_edges(data: DagData, warnings: list[str]) -> list[_RawEdge]:
+    index = {task.id: i for i, task in enumerate(data.tasks)}
+    merged: dict[tuple[int, int, bool], _RawEdge] = {}
+    repeated: list[Edge] = []
+    for edge in data.edges:
+        raw = _RawEdge(
+            index[edge.source],
+            index[edge.target],
+            edge.lag_from == "start",
+            exact(edge.min_lag),
+            None if edge.max_lag is None else exact(edge.max_lag),
+            exact(edge.data),
+        )
+        key = (raw.source, raw.target, raw.from_start)
+        if key in merged:
+            repeated.append(edge)
+            raw = _tightest(merged[key], raw)
+        merged[key] = raw
+    if repeated:
+        first = repeated[0]
+        warnings.append(
+            f"{len(repeated)} repeated edge(s), e.g. '{first.source}' -> '{first.target}': "
+            "the tightest of each lag holds"
+        )
+    return [merged[key] for key in sorted(merged)]
+
+
+def _tightest(a: _RawEdge, b: _RawEdge) -> _RawEdge:
+    maxima = [edge.max_lag for edge in (a, b) if edge.max_lag is not None]
+    return _RawEdge(
+        a.source,
+        a.target,
+        a.from_start,
+        max(a.min_lag, b.min_lag),
+        min(maxima) if maxima else None,
+        max(a.data, b.data),
+    )
+
+
+class _Links:
+    """The links of all pairs of nodes in exact numbers, before the grid is known."""
+
+    def __init__(
+        self, data: DagData, data_unit: Fraction, *, active: bool, warnings: list[str]
+    ) -> None:
+        self.nodes = len(data.nodes)
+        self.default = data.default_link or DefaultLink()
+        self.links = data.links
+        self.index = {node.id: k for k, node in enumerate(data.nodes)}
+        self.active = active and self.nodes > 1
+        self.data_unit = data_unit
+        dead = [link for link in data.links if link.bandwidth == 0]
+        if dead:
+            pairs = ", ".join("-".join(link.between) for link in dead)
+            warnings.append(f"links with bandwidth 0 carry no data and are left out: {pairs}")
+
+    @property
+    def times(self) -> list[Fraction]:
+        """Every latency and time per unit of data, for the grid."""
+        if not self.active:
+            return []
+        used: list[Link | DefaultLink] = [self.default, *self.links]
+        return [exact(link.latency) for link in used] + [self._unit_time(link) for link in used]
+
+    def _unit_time(self, link: Link | DefaultLink) -> Fraction:
+        if link.bandwidth is None or link.bandwidth == 0:
+            return Fraction(0)
+        return self.data_unit / exact(link.bandwidth)
+
+    def arrays(self, scale: _Scale) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return latency, time per data unit and connectivity, each (N, N)."""
+        shape = (self.nodes, self.nodes)
+        latency, unit_time = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        linked = np.ones(shape, np.bool_)
+        if self.active:
+            latency[:] = scale.ticks(exact(self.default.latency), "latency")
+            unit_time[:] = scale.ticks(self._unit_time(self.default), "data / bandwidth")
+            linked[:] = self.default.bandwidth != 0
+            for link in self.links:
+                a, b = (self.index[end] for end in link.between)
+                latency[[a, b], [b, a]] = scale.ticks(exact(link.latency), "latency")
+                unit_time[[a, b], [b, a]] = scale.ticks(self._unit_time(link), "data / bandwidth")
+                linked[[a, b], [b, a]] = link.bandwidth != 0
+            for table in (latency, unit_time):
+                np.fill_diagonal(table, 0)
+            np.fill_diagonal(linked, val=True)
+        for array in (latency, unit_time, linked):
+            array.setflags(write=False)
+        return latency, unit_time, linked
+
+
+def _resources(
+    data: DagData, modes: Sequence[_RawMode]
+) -> tuple[tuple[Fraction, ...], IntArray, IntArray]:
+    units: list[Fraction] = []
+    capacities: list[int] = []
+    columns: list[list[int]] = []
+    for resource in data.resources:
+        amounts = [mode.demand.get(resource.id, Fraction(0)) for mode in modes]
+        capacity = exact(resource.capacity)
+        unit = grid([capacity, *amounts])
+        column = [int(amount / unit) for amount in amounts]
+        if capacity / unit > LARGEST or sum(column) > LARGEST:
+            raise _too_fine(f"resource '{resource.id}'", unit)
+        units.append(unit)
+        capacities.append(int(capacity / unit))
+        columns.append(column)
+    demand = [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in modes]
+    return tuple(units), integers(capacities), matrix(demand, len(units))
+
+
+def _horizon(
+    scale: _Scale,
+    releases: Sequence[Fraction],
+    modes: Sequence[_RawMode],
+    edges: Sequence[_RawEdge],
+    largest_delay: int,
+) -> int:
+    """Bound the length of an optimal schedule.
+
+    Some optimal schedule has at every moment before its end a running task, a lag or a
+    transfer under way, or a release to come: otherwise everything after that moment could
+    be moved one tick to the left (with maximum lags too: no distance between a task before
+    and one after it shrinks below zero). So the latest release plus, for each task, the longer
+    of its duration and the lags and transfers that leave it is enough.
+    """
+    longest = [0] * len(releases)
+    for mode in modes:
+        longest[mode.task] = max(longest[mode.task], scale.ticks(mode.duration, "duration"))
+    share = list(longest)
+    for edge in edges:
+        lag = scale.ticks(edge.min_lag, "min_lag")
+        lag += 0 if edge.from_start else longest[edge.source]
+        lag += largest_delay if edge.data else 0
+        share[edge.source] = max(share[edge.source], lag)
+        if edge.max_lag is not None:
+            # A negative maximum lag makes the source wait for the target.
+            wait = -scale.ticks(edge.max_lag, "max_lag")
+            share[edge.target] = max(share[edge.target], wait)
+    horizon = sum(share) + max((scale.ticks(r, "release") for r in releases), default=0)
+    if horizon > LARGEST:
+        raise _too_fine("the sum of durations, lags and transfers", scale.tick)
+    return horizon
