@@ -1,0 +1,183 @@
+"""Every row of the table of methods keeps the same promises on every small bundled instance."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+
+import pytest
+
+import allocsolve
+from allocsolve.instances.catalogue import bundled
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.reasons import verify_reason
+from allocsolve.models.result import SolverProof, Status, Termination
+from allocsolve.report.results import document_to_bytes, read_result, result_to_document
+from allocsolve.solvers.routes import METHODS, Method
+
+LIMIT = 10.0
+SLACK = 5.0
+"""Seconds over the limit that a busy machine may add; the promise itself is measured apart."""
+
+DAG_METHODS = [method for method in METHODS if method.kind == "dag"]
+PAIRS = [
+    pytest.param(method, name, id=f"{method.name}-{name}")
+    for method in DAG_METHODS
+    for name in bundled()
+]
+
+
+@cache
+def _problem(name: str) -> DagProblem:
+    return allocsolve.read(bundled()[name])
+
+
+@cache
+def _solved(method: str, name: str, limit: float = LIMIT) -> tuple[allocsolve.DagResult, float]:
+    begin = time.monotonic()
+    result = allocsolve.solve(_problem(name), method=method, time_limit=limit, threads=1)
+    return result, time.monotonic() - begin
+
+
+def _result(method: Method, name: str) -> allocsolve.DagResult:
+    """Solve, or leave the test if the method refuses the instance (a test of its own)."""
+    if not _problem(name).features <= method.honours:
+        pytest.skip(f"{method.name} does not honour what {name} asks for")
+    return _solved(method.name, name)[0]
+
+
+def test_the_table_names_a_default() -> None:
+    """Whoever names no method gets `auto`, which must be a row like any other."""
+    assert "auto" in {method.name for method in DAG_METHODS}
+
+
+@pytest.mark.parametrize("method", DAG_METHODS, ids=lambda method: method.name)
+def test_rows_load_and_describe_themselves(method: Method) -> None:
+    """A target that cannot be imported, or an empty description, would only show at use."""
+    assert callable(method.load())
+    assert len(method.description) > 10
+
+
+@pytest.mark.parametrize(("method", "name"), PAIRS)
+def test_what_a_method_cannot_honour_it_refuses(method: Method, name: str) -> None:
+    """An ignored feature would give a wrong answer without a word."""
+    missing = _problem(name).features - method.honours
+    if not missing:
+        pytest.skip("the method honours every feature of this instance")
+    with pytest.raises(allocsolve.FeatureRefused) as refused:
+        allocsolve.solve(_problem(name), method=method.name, time_limit=LIMIT)
+    assert set(refused.value.features) == missing
+
+
+@pytest.mark.parametrize(("method", "name"), PAIRS)
+def test_answers_pass_the_checker(method: Method, name: str) -> None:
+    """Nobody marks their own work: a feasible status stands for a checked answer."""
+    result = _result(method, name)
+    if result.status in (Status.INFEASIBLE, Status.UNKNOWN):
+        assert result.answer is None
+        return
+    assert result.status in (Status.OPTIMAL, Status.FEASIBLE)
+    report = allocsolve.check(_problem(name), result)
+    assert report.violations == ()
+    assert report.value == result.objective.value
+    assert result.certificate.checked
+
+
+@pytest.mark.parametrize(("method", "name"), PAIRS)
+def test_bounds_are_never_worse_than_values(method: Method, name: str) -> None:
+    """A lower bound above a value is a wrong proof; equality is exactly OPTIMAL."""
+    result = _result(method, name)
+    known, bound = result.objective.known, result.objective.bound
+    if known is None or bound is None:
+        assert result.status is not Status.OPTIMAL
+        return
+    assert bound <= known
+    assert (bound == known) == (result.status is Status.OPTIMAL)
+    assert result.certificate.bound_source
+
+
+@pytest.mark.parametrize(("method", "name"), PAIRS)
+def test_status_and_termination_agree(method: Method, name: str) -> None:
+    """Proofs end a run; an unproved run must say what ended it."""
+    result = _result(method, name)
+    if result.status in (Status.OPTIMAL, Status.INFEASIBLE):
+        assert result.termination is Termination.FINISHED
+    if method.exact and result.termination is Termination.FINISHED:
+        assert result.status in (Status.OPTIMAL, Status.INFEASIBLE)
+
+
+@pytest.mark.parametrize(("method", "name"), PAIRS)
+def test_exact_methods_agree_with_the_best_answer_of_all(method: Method, name: str) -> None:
+    """Two proofs of one instance cannot differ, and no method beats a proof."""
+    result = _result(method, name)
+    proofs = {
+        other.objective.known
+        for row in DAG_METHODS
+        if row.exact and _problem(name).features <= row.honours
+        for other in [_solved(row.name, name)[0]]
+        if other.status in (Status.OPTIMAL, Status.INFEASIBLE)
+    }
+    assert len(proofs) == 1
+    optimum = proofs.pop()
+    if optimum is None or result.objective.known is None:
+        assert result.objective.known is None or optimum is not None
+    else:
+        assert result.objective.known >= optimum
+
+
+@pytest.mark.parametrize(("method", "name"), PAIRS)
+def test_the_same_seed_gives_the_same_bytes(method: Method, name: str) -> None:
+    """With one thread and no limit in the way, a run can be repeated exactly."""
+    first = _result(method, name)
+    if not first.deterministic:
+        assert first.termination is not Termination.FINISHED or first.solver.threads > 1
+        pytest.skip("the run says that it cannot be repeated")
+    second = allocsolve.solve(_problem(name), method=method.name, time_limit=LIMIT, threads=1)
+    documents = [
+        document_to_bytes(result_to_document(result.replace(timing={})))
+        for result in (first, second)
+    ]
+    assert documents[0] == documents[1]
+
+
+@pytest.mark.parametrize(("method", "name"), PAIRS)
+@pytest.mark.parametrize("limit", [0.05, 0.5], ids=lambda limit: f"{limit}s")
+def test_the_time_limit_holds(method: Method, name: str, limit: float) -> None:
+    """A method that ignores its limit blocks whoever waits for it."""
+    if not _problem(name).features <= method.honours:
+        pytest.skip(f"{method.name} does not honour what {name} asks for")
+    result, seconds = _solved(method.name, name, limit)
+    assert seconds <= limit + SLACK
+    if result.termination is Termination.TIME_LIMIT:
+        assert not result.deterministic
+
+
+@pytest.mark.parametrize(("method", "name"), PAIRS)
+def test_documents_come_back_unchanged(method: Method, name: str) -> None:
+    """A document is the whole result: nothing may be lost on the way to JSON and back."""
+    result = _result(method, name)
+    written = document_to_bytes(result_to_document(result))
+    again = read_result(written, _problem(name))
+    assert document_to_bytes(result_to_document(again)) == written
+    assert (again.status, again.objective) == (result.status, result.objective)
+
+
+@pytest.mark.parametrize(("method", "name"), PAIRS)
+def test_infeasibility_carries_a_reason_that_can_be_verified(method: Method, name: str) -> None:
+    """`INFEASIBLE` alone helps nobody to mend an instance."""
+    result = _result(method, name)
+    if result.status is not Status.INFEASIBLE:
+        pytest.skip("the instance has an answer")
+    reason = result.certificate.reason
+    assert reason is not None
+    assert reason.sentence()
+    assert isinstance(reason, SolverProof) or verify_reason(_problem(name), reason)
+
+
+@pytest.mark.parametrize("method", DAG_METHODS, ids=lambda method: method.name)
+def test_no_time_means_no_search(method: Method) -> None:
+    """`--time-limit 0` checks and bounds only; an answer would have been searched for."""
+    result = allocsolve.solve(_problem("ft06"), method=method.name, time_limit=0)
+    assert result.status is Status.UNKNOWN
+    assert result.answer is None
+    assert result.objective.bound is None or result.objective.bound <= 55
