@@ -17,6 +17,15 @@ __all__ = [
     "WindowOverload",
 ]
 
+_SHOWN = 12
+"""Ids that a sentence lists at most; the object holds all."""
+
+
+def _named(ids: list[str], joint: str) -> str:
+    if len(ids) <= _SHOWN:
+        return joint.join(ids)
+    return joint.join([*ids[: _SHOWN - 1], f"({len(ids) - _SHOWN} more)", ids[-1]])
+
 
 class PositiveLagCycle(Reason, frozen=True, tag="positive_lag_cycle", kw_only=True):
     """Lags that make each task of a cycle start after itself.
@@ -38,7 +47,7 @@ class PositiveLagCycle(Reason, frozen=True, tag="positive_lag_cycle", kw_only=Tr
     def sentence(self) -> str:
         """Say the reason in English."""
         return (
-            f"the lags along {' -> '.join([*self.path, self.path[0]])} add up to {self.length}, "
+            f"the lags along {_named([*self.path, self.path[0]], ' -> ')} add up to {self.length}, "
             f"so task '{self.path[0]}' would have to start {self.length} after itself"
         )
 
@@ -65,7 +74,7 @@ class CriticalPath(Reason, frozen=True, tag="critical_path", kw_only=True):
         """Say the reason in English."""
         return (
             f"task '{self.task}' has the deadline {self.deadline} but cannot end before "
-            f"{self.length} (critical path {' -> '.join(self.path)})"
+            f"{self.length} (critical path {_named(self.path, ' -> ')})"
         )
 
 
@@ -144,6 +153,6 @@ class WindowOverload(Reason, frozen=True, tag="window_overload", kw_only=True):
         elif self.node is not None:
             where = f"node '{self.node}'"
         return (
-            f"between {self.start} and {self.end} the tasks {', '.join(self.tasks)} need "
+            f"between {self.start} and {self.end} the tasks {_named(self.tasks, ', ')} need "
             f"{self.work} on {where}, which offers only {self.available}"
         )
