@@ -9,8 +9,8 @@ import pytest
 
 import allocsolve
 from allocsolve.instances.catalogue import bundled
+from allocsolve.models.dag.check import verify_reason
 from allocsolve.models.dag.problem import DagProblem
-from allocsolve.models.dag.reasons import verify_reason
 from allocsolve.models.result import SolverProof, Status, Termination
 from allocsolve.report.results import document_to_bytes, read_result, result_to_document
 from allocsolve.solvers.routes import METHODS, Method
