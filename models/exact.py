@@ -32,7 +32,7 @@ def exact(value: Number) -> Fraction:
     ValueError
         If the number is not finite or its exponent is beyond 1e400.
     """
-    if isinstance(value, Fraction):
+    if type(value) is Fraction:
         return value
     if isinstance(value, bool):
         raise ValueError(f"{value} is not a number")

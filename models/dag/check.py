@@ -74,6 +74,8 @@ JUDGED = frozenset(
 )
 """The features of an instance that the rules cover; any other is refused by name."""
 
+_ZERO = Fraction(0)
+
 
 def check(problem: DagProblem, entries: Sequence[ScheduledTask]) -> CheckReport:
     """Judge a schedule by every rule of the instance.
@@ -106,7 +108,7 @@ def check(problem: DagProblem, entries: Sequence[ScheduledTask]) -> CheckReport:
     for arc in arcs:
         violations.extend(_judge_arc(arc, clock))
     violations.extend(judge_occupancy(problem, _occupants(placed, clock), clock.units))
-    makespan = max([Fraction(0), *(item.end for item in placed)])
+    makespan = max([_ZERO, *(item.end for item in placed)])
     return CheckReport(tuple(violations), plain(makespan) if complete else None)
 
 
@@ -149,28 +151,33 @@ def _arcs(data: DagData, placed: Sequence[Placed]) -> Iterator[_Arc]:
                 edge,
                 source,
                 target,
-                exact(edge.min_lag),
+                exact(edge.min_lag) if edge.min_lag else _ZERO,
                 None if edge.max_lag is None else exact(edge.max_lag),
                 network.transfer(edge, source.node, target.node),
             )
 
 
 class _Network:
-    """The links between nodes."""
+    """The links between nodes: latency and time per unit of data, None without a link."""
 
     def __init__(self, data: DagData) -> None:
-        self._default = data.default_link or DefaultLink()
-        self._links: dict[frozenset[str], Link] = {frozenset(x.between): x for x in data.links}
+        self._default = _link_times(data.default_link or DefaultLink())
+        self._links = {frozenset(link.between): _link_times(link) for link in data.links}
 
     def transfer(self, edge: Edge, source: str | None, target: str | None) -> Fraction | None:
         """Return the time from the end of the source to the arrival of its data."""
         if not edge.data or source == target or source is None or target is None:
-            return Fraction(0)
-        link = self._links.get(frozenset((source, target)), self._default)
-        if link.bandwidth is None:
-            return exact(link.latency)
-        bandwidth = exact(link.bandwidth)
-        return exact(link.latency) + exact(edge.data) / bandwidth if bandwidth else None
+            return _ZERO
+        link = self._default
+        if self._links:
+            link = self._links.get(frozenset((source, target)), link)
+        return None if link is None else link[0] + exact(edge.data) * link[1]
+
+
+def _link_times(link: Link | DefaultLink) -> tuple[Fraction, Fraction] | None:
+    if link.bandwidth is None:
+        return exact(link.latency), _ZERO
+    return (exact(link.latency), 1 / exact(link.bandwidth)) if link.bandwidth else None
 
 
 def _times(placed: Sequence[Placed], arcs: Sequence[_Arc]) -> Iterator[Fraction]:
@@ -178,7 +185,8 @@ def _times(placed: Sequence[Placed], arcs: Sequence[_Arc]) -> Iterator[Fraction]
     for item in placed:
         yield item.start
         yield item.end
-        yield exact(item.task.release)
+        if item.task.release:
+            yield exact(item.task.release)
         if item.duration is not None:
             yield item.duration
         if item.task.deadline is not None:
@@ -194,23 +202,29 @@ def _times(placed: Sequence[Placed], arcs: Sequence[_Arc]) -> Iterator[Fraction]
 def _judge_times(item: Placed, clock: _Clock) -> Iterator[Violation]:
     """Judge one task alone."""
     task, start, end = item.task, clock.ticks(item.start), clock.ticks(item.end)
-    span = f"task '{task.id}' runs from {clock.units(start)} to {clock.units(end)}"
     if item.duration is not None and end - start != clock.ticks(item.duration):
-        yield Violation("duration", f"{span}, but takes {plain(item.duration)}")
+        yield Violation("duration", f"{_span(item)}, but takes {plain(item.duration)}")
     if start < 0:
-        yield Violation("negative_start", f"{span}: it starts before time 0")
-    release = exact(task.release)
-    if release > 0 and start < clock.ticks(release):
-        yield Violation("release", f"{span}, but is released at {plain(release)}")
+        yield Violation("negative_start", f"{_span(item)}: it starts before time 0")
+    if task.release and start < clock.ticks(exact(task.release)):
+        yield Violation(
+            "release", f"{_span(item)}, but is released at {plain(exact(task.release))}"
+        )
     if task.deadline is not None and end > clock.ticks(exact(task.deadline)):
-        yield Violation("deadline", f"{span}, but its deadline is {plain(exact(task.deadline))}")
+        message = f"{_span(item)}, but its deadline is {plain(exact(task.deadline))}"
+        yield Violation("deadline", message)
+
+
+def _span(item: Placed) -> str:
+    return f"task '{item.task.id}' runs from {plain(item.start)} to {plain(item.end)}"
 
 
 def _judge_arc(arc: _Arc, clock: _Clock) -> Iterator[Violation]:
     """Judge the lags and the transfer of one edge."""
     edge, start, end = arc.edge, clock.ticks(arc.target.start), clock.ticks(arc.source.end)
     origin = clock.ticks(arc.source.start) if edge.lag_from == "start" else end
-    if start < origin + clock.ticks(arc.min_lag):
+    earliest = origin + clock.ticks(arc.min_lag) if arc.min_lag else origin
+    if start < earliest:
         yield Violation("precedence", _lag_message(arc, "at least", arc.min_lag))
     if arc.max_lag is not None and start > origin + clock.ticks(arc.max_lag):
         yield Violation("max_lag", _lag_message(arc, "at most", arc.max_lag))
