@@ -1,0 +1,105 @@
+"""The public functions: read, write, solve, check, bound, convert, generate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from allocsolve.api.files import convert, read, write
+from allocsolve.api.judging import bound, check
+from allocsolve.api.progress import Incumbent, Progress
+from allocsolve.api.request import Request
+from allocsolve.api.solving import Callbacks, run
+from allocsolve.api.warm import WarmStart
+from allocsolve.instances.generators.dag import generate
+from allocsolve.instances.objects import from_dict, from_frames, from_networkx
+from allocsolve.models.dag.answer import DagResult
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.report.bounds import BoundReport
+from allocsolve.report.checks import ClaimReport
+from allocsolve.solvers.control import Token
+
+__all__ = [
+    "BoundReport",
+    "ClaimReport",
+    "Incumbent",
+    "Progress",
+    "bound",
+    "check",
+    "convert",
+    "from_dict",
+    "from_frames",
+    "from_networkx",
+    "generate",
+    "read",
+    "solve",
+    "write",
+]
+
+
+def solve(  # noqa: PLR0913  # one keyword for each option of the command line
+    problem: DagProblem,
+    *,
+    method: str = "auto",
+    objective: str = "makespan",
+    time_limit: float | None = 60.0,
+    gap: float = 0.0,
+    threads: int | None = None,
+    seed: int = 0,
+    warm_start: WarmStart | None = None,
+    on_incumbent: Callable[[Incumbent], object] | None = None,
+    on_event: Callable[[Progress], object] | None = None,
+    token: Token | None = None,
+    options: Mapping[str, str] | None = None,
+) -> DagResult:
+    """Find an answer, prove what can be proved, and check it.
+
+    Parameters
+    ----------
+    method
+        A name that ``allocsolve methods`` lists; ``auto`` chooses.
+    time_limit
+        Seconds; None for no limit, 0 for a check and bounds only.
+    gap
+        Relative gap at which an answer is good enough; 0 asks for a proof.
+    threads
+        None for the number of physical cores.
+    warm_start
+        An earlier result, a schedule, its entries, a solution document or its file. A
+        wrong one is mended or dropped, with a warning.
+    on_incumbent
+        Called with each better :class:`Incumbent`, maybe from another thread.
+    on_event
+        Called with each :class:`Progress`: incumbents, bounds and changes of phase.
+    token
+        ``token.cancel()`` ends the run, which keeps its best answer.
+    options
+        Settings of the method, as ``--set key=value`` gives them.
+
+    Returns
+    -------
+    DagResult
+        With an answer exactly if the status is ``OPTIMAL`` or ``FEASIBLE``. The answer
+        has passed the independent checker.
+
+    Raises
+    ------
+    UsageError
+        If an argument is out of range or names something unknown.
+    FeatureRefused
+        If the method cannot honour a feature of the instance or the objective.
+    SolverMissing
+        If the method needs an engine that is not installed.
+    """
+    request = Request(
+        method=method,
+        objective=objective,
+        time_limit=time_limit,
+        gap=gap,
+        threads=threads,
+        seed=seed,
+        options=dict(options or {}),
+        started=time.monotonic(),
+    )
+    callbacks = Callbacks(on_incumbent, on_event, token or Token())
+    return run(problem, request, callbacks, warm_start)

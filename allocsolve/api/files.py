@@ -1,0 +1,144 @@
+"""Reading and writing: instances, results, conversion between formats."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from allocsolve.instances.reading import read
+from allocsolve.instances.registry import FORMATS, format_named
+from allocsolve.instances.writing import render
+from allocsolve.models.dag.answer import DagResult, Schedule
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.errors import UsageError
+from allocsolve.report.bounds import BoundReport, encode_bounds
+from allocsolve.report.export import schedule_text
+from allocsolve.report.results import document_to_bytes, result_to_document
+
+__all__ = ["Source", "convert", "output_format", "read", "replace_file", "to_bytes", "write"]
+
+Source: TypeAlias = str | os.PathLike[str] | BinaryIO
+Written: TypeAlias = DagResult | DagProblem | BoundReport | Schedule
+
+
+def to_bytes(item: Written, format: str | None = None) -> tuple[bytes, list[str]]:  # noqa: A002
+    """Return the document of an object, and what a format could not hold.
+
+    Parameters
+    ----------
+    format
+        For a problem the name of a format (default native), for a schedule ``csv`` or
+        ``chrome`` (default csv).
+    """
+    if isinstance(item, DagProblem):
+        text, losses = render(item, format or "native")
+        return text.encode(), losses
+    if isinstance(item, Schedule):
+        return schedule_text(item.problem, item.entries(), format or "csv").encode(), []
+    if isinstance(item, BoundReport):
+        return encode_bounds(item), []
+    return document_to_bytes(result_to_document(item)), []
+
+
+def write(
+    item: Written,
+    target: str | os.PathLike[str] | BinaryIO,
+    *,
+    format: str | None = None,  # noqa: A002
+) -> list[str]:
+    """Write a result, a problem, bounds or a schedule; return what was lost.
+
+    A file is written under another name and renamed, so that it is complete or absent.
+
+    Parameters
+    ----------
+    format
+        As in :func:`to_bytes`; None takes it from the suffix of the file.
+
+    Raises
+    ------
+    UsageError
+        If the format is unknown or cannot be written.
+    OSError
+        If the file cannot be written.
+    """
+    if isinstance(item, DagProblem) and format is None and isinstance(target, str | os.PathLike):
+        format = output_format(Path(target))
+    data, losses = to_bytes(item, format)
+    if isinstance(target, str | os.PathLike):
+        replace_file(Path(target), data)
+    else:
+        target.write(data)
+    return losses
+
+
+def output_format(path: Path) -> str:
+    """Return the format of a file to be written, by its suffix.
+
+    Raises
+    ------
+    UsageError
+        If the suffix belongs to no format that can be written.
+    """
+    name = path.name.lower().removesuffix(".gz")
+    writable = [row for row in FORMATS if row.can_write]
+    for row in writable:
+        if any(name.endswith(suffix) for suffix in row.suffixes):
+            return row.name
+    allowed = ", ".join(f"{'/'.join(row.suffixes)} ({row.name})" for row in writable)
+    raise UsageError(f"'{path.name}' names no format that can be written\n  allowed: {allowed}")
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file so that it is complete or, after an error, as it was before.
+
+    Devices and pipes are written to directly.
+    """
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        Path(name).chmod(_mode(path))
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _mode(path: Path) -> int:
+    """Return the permissions of the file, for a new one those that the mask leaves."""
+    try:
+        return path.stat().st_mode & 0o7777
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+
+
+def convert(
+    source: Source,
+    target: str | os.PathLike[str] | BinaryIO,
+    *,
+    format: str | None = None,  # noqa: A002
+    to: str | None = None,
+    nodes: str | int | None = None,
+    index_base: int | None = None,
+) -> list[str]:
+    """Read an instance in one format and write it in another; return what was lost.
+
+    Raises
+    ------
+    InputError
+        If the instance is wrong.
+    UsageError
+        If a format is unknown or cannot be written.
+    """
+    if to is not None:
+        format_named(to)
+    problem = read(source, format=format, nodes=nodes, index_base=index_base)
+    return write(problem, target, format=to)

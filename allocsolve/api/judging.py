@@ -1,0 +1,170 @@
+"""Checks of answers with their claims, and bounds without a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from allocsolve.models.dag.answer import DagResult, Schedule, ScheduledTask
+from allocsolve.models.dag.bounds import lower_bounds
+from allocsolve.models.dag.check import check as check_entries
+from allocsolve.models.dag.check import check_claims, verify_reason
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.reasons import find_reason
+from allocsolve.models.errors import UsageError
+from allocsolve.models.exact import exact, plain
+from allocsolve.models.result import CheckReport, SolverProof, Status, Violation
+from allocsolve.report.bounds import BoundReport, bound_report
+from allocsolve.report.checks import ClaimEntry, ClaimReport
+from allocsolve.report.results import Claim, read_solution
+
+__all__ = ["Answer", "bound", "check"]
+
+Answer = DagResult | Schedule | Sequence[ScheduledTask] | bytes
+"""What can be judged: a result, a schedule, its entries or a solution document."""
+
+_RULES_OF_CLAIMS = {
+    "status": ("status", "infeasible_claim"),
+    "value": ("objective_value",),
+    "bound": ("bound",),
+    "reason": ("reason",),
+}
+
+
+def check(problem: DagProblem, answer: Answer) -> ClaimReport:
+    """Judge an answer by every rule of its instance, and what is claimed about it.
+
+    Parameters
+    ----------
+    answer
+        A result, a schedule, its entries or the bytes of a solution document.
+
+    Returns
+    -------
+    ClaimReport
+        Broken rules with amounts; ``raise_if_violated()`` raises if there is one.
+
+    Raises
+    ------
+    InputError
+        If a document cannot be read.
+    FeatureRefused
+        If the instance has a feature that no rule covers.
+    """
+    claim = _claim(problem, answer)
+    report = None if claim.entries is None else check_entries(problem, claim.entries)
+    violations = list(report.violations if report else ())
+    about_claims = _judge_claims(problem, claim, report)
+    return ClaimReport(
+        violations=tuple(violations + about_claims),
+        value=report.value if report else None,
+        claims=tuple(_claim_entries(claim, report, about_claims)),
+        warnings=tuple(_warnings(problem, claim)),
+    )
+
+
+def _claim(problem: DagProblem, answer: Answer) -> Claim:
+    if isinstance(answer, bytes):
+        return read_solution(answer, problem)
+    if isinstance(answer, DagResult):
+        return _claim_of_result(answer)
+    if isinstance(answer, Schedule):
+        return Claim(answer.entries())
+    return Claim(tuple(answer))
+
+
+def _claim_of_result(result: DagResult) -> Claim:
+    objective = result.objective
+    return Claim(
+        entries=None if result.answer is None else result.answer.entries(),
+        status=result.status,
+        objective=objective.name,
+        value=None if objective.known is None else exact(objective.known),
+        bound=None if objective.bound is None else exact(objective.bound),
+        reason=result.certificate.reason,
+        sha256=result.instance.sha256,
+    )
+
+
+def _judge_claims(problem: DagProblem, claim: Claim, report: CheckReport | None) -> list[Violation]:
+    if claim.objective not in (None, "", "makespan"):
+        raise UsageError(f"objective '{claim.objective}' cannot be checked; allowed: makespan")
+    found = check_claims(
+        problem,
+        report,
+        status=claim.status,
+        value=None if claim.value is None else plain(claim.value),
+        bound=None if claim.bound is None else plain(claim.bound),
+        reason=claim.reason,
+    )
+    if report is None and claim.status is not Status.INFEASIBLE and not found:
+        found.append(Violation("missing_task", "there is no schedule that could be checked"))
+    return [*found, *_unfounded_infeasibility(problem, claim)]
+
+
+def _unfounded_infeasibility(problem: DagProblem, claim: Claim) -> list[Violation]:
+    """Refuse a claim of infeasibility without any reason; other claims pass."""
+    if claim.status is not Status.INFEASIBLE or claim.entries is not None or claim.reason:
+        return []
+    reason = find_reason(problem)
+    if reason is not None and verify_reason(problem, reason):
+        return []
+    return [Violation("reason", "INFEASIBLE is claimed without a reason")]
+
+
+def _claim_entries(
+    claim: Claim, report: CheckReport | None, violations: Sequence[Violation]
+) -> list[ClaimEntry]:
+    claimed: dict[str, str | int | float | None] = {
+        "status": claim.status.value if claim.status else None,
+        "value": None if claim.value is None else plain(claim.value),
+        "bound": None if claim.bound is None else plain(claim.bound),
+        "reason": None if claim.reason is None else claim.reason.sentence(),
+    }
+    broken = {violation.rule: violation.message for violation in violations}
+    entries = []
+    for name, value in claimed.items():
+        if value is None:
+            continue
+        note = next((broken[rule] for rule in _RULES_OF_CLAIMS[name] if rule in broken), "")
+        holds = False if note else _holds(name, claim, report)
+        entries.append(ClaimEntry(name=name, claimed=value, holds=holds, note=note))
+    return entries
+
+
+def _holds(name: str, claim: Claim, report: CheckReport | None) -> bool | None:
+    """Whether an uncontradicted claim is verified (True) or only not refuted (None)."""
+    if name == "value":
+        return True
+    if name == "reason":
+        return None if isinstance(claim.reason, SolverProof) else True
+    if name == "status" and claim.status is Status.FEASIBLE:
+        return report is not None and report.valid
+    if name == "status" and claim.status is Status.INFEASIBLE:
+        return None if isinstance(claim.reason, SolverProof) else True
+    return None
+
+
+def _warnings(problem: DagProblem, claim: Claim) -> list[str]:
+    ours, theirs = problem.origin.sha256, claim.sha256
+    if ours and theirs and ours != theirs:
+        return [
+            "the document was made for another instance: "
+            f"its sha256 is {theirs[:12]}..., this one has {ours[:12]}..."
+        ]
+    return []
+
+
+def bound(problem: DagProblem, objective: str = "makespan") -> BoundReport:
+    """Return lower bounds with their source, without searching for answers.
+
+    Raises
+    ------
+    UsageError
+        If no bound is known for the objective.
+    """
+    if objective != "makespan":
+        raise UsageError(f"no bound is known for objective '{objective}'; allowed: makespan")
+    reason = find_reason(problem)
+    if reason is not None and not verify_reason(problem, reason):
+        reason = None
+    return bound_report(problem, objective, lower_bounds(problem), reason)

@@ -1,0 +1,124 @@
+"""What a caller hears while a run goes on, in units of the input."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.check import check
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.exact import plain
+from allocsolve.models.result import relative_gap
+from allocsolve.solvers.control import Control, Event, Token
+
+__all__ = ["Incumbent", "Listener", "Progress"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Something happened in a run.
+
+    Attributes
+    ----------
+    type
+        ``"incumbent"``, ``"bound"`` or ``"status"``.
+    time
+        Seconds since the run began.
+    value, bound
+        Best value and proven bound so far, None if unknown.
+    gap
+        Relative distance of the two, None if either is unknown.
+    source
+        The part of the method that found it; for ``"status"`` what it does now.
+    """
+
+    type: str
+    time: float
+    value: int | float | None
+    bound: int | float | None
+    gap: float | None
+    source: str
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """A better schedule, which the checker has accepted.
+
+    Attributes
+    ----------
+    time
+        Seconds since the run began.
+    value, bound, gap, source
+        As in :class:`Progress`.
+    """
+
+    time: float
+    value: int | float
+    bound: int | float | None
+    gap: float | None
+    source: str
+    schedule: Schedule
+
+
+class Listener:
+    """Turns the events of a method into calls of the caller's functions.
+
+    An error raised by such a function ends the run and is raised again by ``failure``.
+    """
+
+    def __init__(
+        self,
+        problem: DagProblem,
+        started: float,
+        token: Token,
+        on_incumbent: Callable[[Incumbent], object] | None,
+        on_event: Callable[[Progress], object] | None,
+    ) -> None:
+        self.control: Control[Schedule] | None = None
+        self.failure: BaseException | None = None
+        self._problem = problem
+        self._started = started
+        self._token = token
+        self._on_incumbent = on_incumbent
+        self._on_event = on_event
+
+    def __call__(self, event: Event) -> None:
+        """Pass an event on; called by the method, maybe from another thread."""
+        if self.failure is not None:
+            return
+        try:
+            self._pass_on(event)
+        except BaseException as failure:  # raised again in the caller's thread
+            self.failure = failure
+            self._token.cancel()
+
+    def _pass_on(self, event: Event) -> None:
+        progress = self._progress(event)
+        if self._on_event is not None:
+            self._on_event(progress)
+        if self._on_incumbent is None or event.type != "incumbent" or self.control is None:
+            return
+        schedule = self.control.answer
+        if schedule is not None and check(self._problem, schedule.entries()).valid:
+            self._on_incumbent(_incumbent(progress, schedule))
+
+    def _progress(self, event: Event) -> Progress:
+        known = event.value is not None and event.bound is not None
+        return Progress(
+            type=event.type,
+            time=time.monotonic() - self._started,
+            value=self._units(event.value),
+            bound=self._units(event.bound),
+            gap=relative_gap(event.value or 0, event.bound or 0) if known else None,
+            source=event.source,
+        )
+
+    def _units(self, ticks: int | None) -> int | float | None:
+        return None if ticks is None else plain(self._problem.units(ticks))
+
+
+def _incumbent(progress: Progress, schedule: Schedule) -> Incumbent:
+    value = plain(schedule.problem.units(schedule.makespan))
+    return Incumbent(progress.time, value, progress.bound, progress.gap, progress.source, schedule)
