@@ -95,6 +95,9 @@ class Outcome:
         Whether the same call gives the same answer again (no time limit, one thread).
     reason
         Why there is no answer, with ``Proof.INFEASIBLE``.
+    abandoned
+        A thread of an engine did not stop in time and still runs: a process that wants to
+        end now has to leave with ``os._exit``.
     """
 
     proof: Proof
@@ -103,6 +106,7 @@ class Outcome:
     deterministic: bool = True
     reason: Reason | None = None
     warnings: tuple[str, ...] = ()
+    abandoned: bool = False
 
 
 class Control(Generic[AnswerT]):
