@@ -103,7 +103,7 @@ class Relaxation:
     @cached_property
     def fits(self) -> BoolArray:
         """Which modes demand no more than the capacities, bool (m,)."""
-        fits: BoolArray = ~self.excess.any(axis=1)
+        fits: BoolArray = np.logical_not(self.excess.any(axis=1))
         return fits
 
     @cached_property
