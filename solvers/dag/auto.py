@@ -1,0 +1,57 @@
+"""Method ``auto``: a list schedule at once, bounds, then CP-SAT if there is time for it."""
+
+from __future__ import annotations
+
+import sys
+
+from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.cpsat import overflow
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.dag import cpsat
+from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
+from allocsolve.solvers.dag.improve import improve
+from allocsolve.solvers.dag.opening import open_run
+from allocsolve.solvers.dag.settings import read_settings, shown
+
+__all__ = ["SETTINGS", "solve"]
+
+SETTINGS = cpsat.SETTINGS
+
+_IMPORT_SECONDS = 0.9
+"""Time that importing the engine takes, with some room."""
+
+_SHORTEST_RUN = 0.15
+"""Seconds below which it makes no sense to start the engine."""
+
+_PLACEMENTS = 5000
+"""Tasks placed by sampling before the engine starts: a small share of a second."""
+
+
+def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
+    """Find a schedule as good as the limits allow, and prove it if they allow that too."""
+    settings = read_settings("auto", control.limits.options, SETTINGS)
+    opening = open_run(problem, control)
+    own = own_solver(control, shown(settings, SETTINGS))
+    if opening.reason is not None:
+        return infeasible(own, opening.reason)
+    excuse = overflow(problem, cpsat.horizon(problem, control))
+    if excuse is None:
+        samples: int | None = _PLACEMENTS // max(1, len(problem.tasks))
+        ended_by = improve(problem, opening.network, control, samples=samples, first=opening.plan)
+        if control.stopped() is not None:
+            return finished(control, own, ended_by)
+        if _is_worth_the_engine(control):
+            return cpsat.run_engine(problem, control, settings)
+    control.phase("sampling schedules")
+    samples = None if control.limits.deadline is not None else 1000
+    ended_by = improve(problem, opening.network, control, samples=samples, first=opening.plan)
+    warnings = () if excuse is None else (f"CP-SAT was not used: {excuse}",)
+    return finished(control, own, ended_by, deterministic=False, warnings=warnings)
+
+
+def _is_worth_the_engine(control: Control[Schedule]) -> bool:
+    needed = _SHORTEST_RUN
+    if "ortools.sat.python.cp_model" not in sys.modules:
+        needed += _IMPORT_SECONDS
+    return control.remaining() >= needed

@@ -1,0 +1,132 @@
+"""Method ``cpsat``: the CP-SAT formulation, started from a list schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.cpsat import DagCpModel, build, overflow
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.errors import SolverCrash, UsageError
+from allocsolve.models.result import Bound, Scalar, SolverInfo, Termination
+from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
+from allocsolve.solvers.dag.opening import open_run
+from allocsolve.solvers.dag.settings import Choice, read_settings, shown
+from allocsolve.solvers.engines.cpsat import EngineRun, EngineStatus, load, run, version
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+__all__ = ["SETTINGS", "run_engine", "solve"]
+
+SETTINGS = {
+    "linearization_level": Choice(1, 0, 2),
+    "symmetry_level": Choice(0, 0, 4),
+    "probing_level": Choice(2, 0, 3),
+}
+"""Parameters of CP-SAT that may be set."""
+
+
+class _Ended(Exception):
+    """The run should end while the model is being built."""
+
+
+def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
+    """Find and prove a schedule with CP-SAT.
+
+    Raises
+    ------
+    UsageError
+        If a setting is unknown, or the numbers are too large for the engine.
+    """
+    settings = read_settings("cpsat", control.limits.options, SETTINGS)
+    opening = open_run(problem, control)
+    solver = own_solver(control, shown(settings, SETTINGS))
+    if opening.reason is not None:
+        return infeasible(solver, opening.reason)
+    ended_by = control.stopped()
+    if ended_by is not None:
+        return finished(control, solver, ended_by)
+    excuse = overflow(problem, horizon(problem, control))
+    if excuse is not None:
+        raise UsageError(f"method 'cpsat' cannot take this instance: {excuse}; use method 'list'")
+    return run_engine(problem, control, settings)
+
+
+def horizon(problem: DagProblem, control: Control[Schedule]) -> int:
+    """Return a time by which some optimal schedule ends."""
+    proven = problem.arrays.horizon
+    return proven if control.value is None else min(control.value, proven)
+
+
+def run_engine(
+    problem: DagProblem, control: Control[Schedule], settings: dict[str, int]
+) -> Outcome:
+    """Build the model, run the engine and report how it ended."""
+    control.phase("loading CP-SAT")
+    load()
+    solver = SolverInfo(
+        "ortools",
+        version(),
+        control.limits.seed,
+        control.limits.threads,
+        shown(settings, SETTINGS),
+    )
+    try:
+        formulation = _build(problem, control)
+    except _Ended:
+        return finished(control, solver, control.stopped() or Termination.FINISHED)
+    control.phase("CP-SAT searches")
+    report = run(formulation.model, control, _accept(formulation, control), _parameters(settings))
+    return _outcome(control, solver, report)
+
+
+def _build(problem: DagProblem, control: Control[Schedule]) -> DagCpModel:
+    def pulse() -> None:
+        if control.stopped() is not None:
+            raise _Ended
+
+    pulse()
+    control.phase("building the CP-SAT model")
+    lower = 0 if control.bound is None else control.bound.value
+    formulation = build(problem, horizon(problem, control), lower=lower, pulse=pulse)
+    if control.answer is not None:
+        formulation.hint(control.answer)
+    pulse()
+    return formulation
+
+
+def _accept(
+    formulation: DagCpModel, control: Control[Schedule]
+) -> Callable[[Callable[[cp_model.IntVar], int]], None]:
+    def accept(value_of: Callable[[cp_model.IntVar], int]) -> None:
+        schedule = formulation.decode(value_of)
+        control.offer(schedule, schedule.makespan, "cpsat")
+
+    return accept
+
+
+def _parameters(settings: dict[str, int]) -> dict[str, Scalar]:
+    return {
+        "linearization_level": settings["linearization_level"],
+        "symmetry_level": settings["symmetry_level"],
+        "cp_model_probing_level": settings["probing_level"],
+    }
+
+
+def _outcome(control: Control[Schedule], solver: SolverInfo, report: EngineRun) -> Outcome:
+    if report.status is EngineStatus.INFEASIBLE:
+        if control.answer is not None:
+            raise SolverCrash("CP-SAT calls an instance infeasible that has an answer")
+        return infeasible(solver, None)
+    if report.status is EngineStatus.OPTIMAL and report.bound is not None:
+        control.raise_bound(Bound(report.bound, "cpsat", "proven by CP-SAT"))
+    return finished(
+        control,
+        solver,
+        control.stopped() or Termination.FINISHED,
+        deterministic=control.limits.threads == 1,
+        abandoned=report.abandoned,
+    )

@@ -1,0 +1,46 @@
+"""How the methods of kind ``dag`` report their end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.result import Reason, Scalar, SolverInfo, Termination
+from allocsolve.solvers.control import Control, Outcome, Proof
+
+__all__ = ["finished", "infeasible", "own_solver"]
+
+
+def own_solver(control: Control[Schedule], options: Mapping[str, Scalar]) -> SolverInfo:
+    """Return the provenance of an answer that needed no engine."""
+    from allocsolve import __version__
+
+    return SolverInfo("allocsolve", __version__, control.limits.seed, 1, options)
+
+
+def infeasible(solver: SolverInfo, reason: Reason | None) -> Outcome:
+    """Return the outcome of a proof that there is no answer."""
+    return Outcome(Proof.INFEASIBLE, Termination.FINISHED, solver, reason=reason)
+
+
+def finished(
+    control: Control[Schedule],
+    solver: SolverInfo,
+    ended_by: Termination,
+    *,
+    deterministic: bool = True,
+    warnings: tuple[str, ...] = (),
+    abandoned: bool = False,
+) -> Outcome:
+    """Return the outcome of a run that may have an answer; it is proven if the bound meets it."""
+    proven = control.is_proven()
+    termination = Termination.FINISHED if proven else ended_by
+    by_itself = termination in (Termination.FINISHED, Termination.GAP_LIMIT)
+    return Outcome(
+        Proof.OPTIMAL if proven else Proof.NOTHING,
+        termination,
+        solver,
+        deterministic=deterministic and by_itself,
+        warnings=warnings,
+        abandoned=abandoned,
+    )

@@ -1,0 +1,164 @@
+"""The table of methods: what each can do and where it is."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.problem import DagProblem, Feature
+from allocsolve.models.errors import FeatureRefused, UsageError, suggest
+from allocsolve.solvers.control import Control, Outcome
+
+__all__ = ["METHODS", "OBJECTIVES", "Method", "method_named", "refuse_unsupported"]
+
+OBJECTIVES = {
+    "dag": (
+        "makespan",
+        "weighted_completion",
+        "total_tardiness",
+        "weighted_tardiness",
+        "max_lateness",
+        "cost",
+        "energy",
+        "carbon",
+    )
+}
+"""Names of the objectives of each problem kind."""
+
+Solve = Callable[[DagProblem, Control[Schedule]], Outcome]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to answer a problem.
+
+    Attributes
+    ----------
+    honours
+        Names of the features (:class:`Feature`) of an instance that it takes into account.
+    objectives
+        Names of the objectives that it optimises.
+    exact
+        Whether it ends with a proof if no limit ends it first.
+    target
+        ``module:function``, imported on first use.
+    description
+        One sentence.
+    """
+
+    name: str
+    kind: str
+    honours: frozenset[str]
+    objectives: tuple[str, ...]
+    exact: bool
+    target: str
+    description: str
+
+    def load(self) -> Solve:
+        """Import the method and return its function."""
+        module, _, function = self.target.partition(":")
+        return cast("Solve", getattr(importlib.import_module(module), function))
+
+
+_BASIC = frozenset(
+    {
+        Feature.MODES,
+        Feature.NODES,
+        Feature.RENEWABLE,
+        Feature.NONRENEWABLE,
+        Feature.RELEASES,
+        Feature.DEADLINES,
+        Feature.LAGS,
+        Feature.MAX_LAGS,
+        Feature.COMMUNICATION,
+    }
+)
+
+METHODS: tuple[Method, ...] = (
+    Method(
+        name="auto",
+        kind="dag",
+        honours=_BASIC,
+        objectives=("makespan",),
+        exact=True,
+        target="allocsolve.solvers.dag.auto:solve",
+        description="a list schedule at once, bounds, then CP-SAT if the time limit allows it",
+    ),
+    Method(
+        name="cpsat",
+        kind="dag",
+        honours=_BASIC,
+        objectives=("makespan",),
+        exact=True,
+        target="allocsolve.solvers.dag.cpsat:solve",
+        description="constraint programming with OR-Tools CP-SAT; proves optimality",
+    ),
+    Method(
+        name="list",
+        kind="dag",
+        honours=_BASIC,
+        objectives=("makespan",),
+        exact=False,
+        target="allocsolve.solvers.dag.list_scheduling:solve",
+        description="serial schedule generation with random sampling and justification; no engine",
+    ),
+)
+
+
+def method_named(kind: str, name: str) -> Method:
+    """Return the method of a problem kind.
+
+    Raises
+    ------
+    UsageError
+        If there is none of that name.
+    """
+    known = {method.name: method for method in METHODS if method.kind == kind}
+    if name not in known:
+        raise UsageError(
+            f"unknown method '{name}' for kind '{kind}'{suggest(name, list(known))} "
+            f"(known: {', '.join(known)})"
+        )
+    return known[name]
+
+
+def refuse_unsupported(method: Method, problem: DagProblem, objective: str) -> None:
+    """Check that a method takes everything into account that is asked.
+
+    Raises
+    ------
+    UsageError
+        If the objective is unknown.
+    FeatureRefused
+        If the method does not honour the objective or a feature of the instance; it names
+        the methods that honour everything.
+    """
+    _require_objective(method.kind, objective)
+    wanted = _lacking(method, problem, objective)
+    if wanted:
+        alternatives = [
+            other.name
+            for other in METHODS
+            if other.kind == method.kind and not _lacking(other, problem, objective)
+        ]
+        raise FeatureRefused(method.name, wanted, alternatives)
+
+
+def _require_objective(kind: str, objective: str) -> None:
+    known = OBJECTIVES[kind]
+    for part in objective.split(","):
+        if part.strip() not in known:
+            raise UsageError(
+                f"unknown objective '{part.strip()}'{suggest(part.strip(), known)} "
+                f"(known: {', '.join(known)})"
+            )
+
+
+def _lacking(method: Method, problem: DagProblem, objective: str) -> list[str]:
+    lacking = sorted(problem.features - method.honours)
+    if objective not in method.objectives:
+        lacking.append(f"objective '{objective}'")
+    return lacking
