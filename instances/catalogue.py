@@ -1,0 +1,18 @@
+"""The instance files that come with the package."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+from allocsolve.instances.registry import FORMATS
+
+__all__ = ["bundled"]
+
+
+def bundled() -> dict[str, Path]:
+    """Return the bundled instances: name (file name without suffix) to path, sorted by name."""
+    suffixes = {suffix for row in FORMATS for suffix in row.suffixes}
+    folder = Path(str(files("allocsolve.instances") / "bundled"))
+    found = [path for path in folder.iterdir() if path.suffix in suffixes]
+    return {path.stem: path for path in sorted(found, key=lambda path: path.name)}

@@ -1,0 +1,279 @@
+"""The native format: the JSON document ``allocsolve.instance/1``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+
+import msgspec
+
+from allocsolve.instances.draft import Draft
+from allocsolve.instances.numerals import Numerals
+from allocsolve.instances.strict_json import NotANumber, Steps, loads, owner, path_text
+from allocsolve.instances.text import shorten
+from allocsolve.models.dag.data import (
+    DagDocument,
+    DefaultLink,
+    Edge,
+    Law,
+    Link,
+    Mode,
+    Node,
+    Profile,
+    Profiles,
+    Resource,
+    Setup,
+    Task,
+)
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.errors import InputError, UsageError, suggest
+from allocsolve.models.exact import exact
+
+__all__ = ["SCHEMA", "decode", "fits", "parse", "render"]
+
+SCHEMA = "allocsolve.instance/1"
+
+_KINDS = ("dag",)
+_RECORDS: dict[str, type[msgspec.Struct]] = {
+    "$": DagDocument,
+    "tasks": Task,
+    "modes": Mode,
+    "edges": Edge,
+    "nodes": Node,
+    "links": Link,
+    "default_link": DefaultLink,
+    "resources": Resource,
+    "setups": Setup,
+    "profiles": Profiles,
+    "price": Profile,
+    "carbon": Profile,
+    "runtime": Law,
+    "parts": Law,
+}
+_SIGNED = ("min_lag", "max_lag", "log_mean")
+_NO_NUMBER = "not a number"
+_PLACE = re.compile(r"(?P<message>.*?) - at (?:`key` in )?`(?P<path>\$[^`]*)`", re.DOTALL)
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]|(\[\.\.\.\])")
+
+
+def fits(text: str) -> bool:
+    """Whether the text looks like JSON."""
+    return text.lstrip()[:1] in ("{", "[")
+
+
+def parse(text: str) -> Draft:
+    """Read an instance document.
+
+    Raises
+    ------
+    InputError
+        If the text is not strict JSON or not an instance document.
+    """
+    return Draft(decode(loads(text)))
+
+
+def decode(raw: object) -> DagDocument:
+    """Turn plain objects into an instance document, strictly and exactly.
+
+    Raises
+    ------
+    InputError
+        With the JSON path and the id of the record at fault.
+    """
+    if not isinstance(raw, dict):
+        raise InputError(
+            f"the document is {_kind_of(raw)}, not an object",
+            allowed=f'an object with "schema": "{SCHEMA}" and "kind"',
+            remedy="check that this is an instance file",
+            path="$",
+        )
+    _require(raw, "schema", (SCHEMA,))
+    _require(raw, "kind", _KINDS)
+    try:
+        return msgspec.convert(raw, DagDocument, dec_hook=_number)
+    except msgspec.ValidationError as error:
+        raise _explain(str(error), raw) from None
+    except RecursionError:
+        raise InputError("the document is nested too deeply", path="$") from None
+
+
+def _require(raw: dict[str, object], field: str, allowed: tuple[str, ...]) -> None:
+    choice = " or ".join(f'"{value}"' for value in allowed)
+    if field not in raw:
+        raise InputError(
+            f'the document has no "{field}"',
+            allowed=f'"{field}": {choice}',
+            remedy=f'add "{field}": {choice}, or name another format with --format',
+            path="$",
+        )
+    if raw[field] not in allowed:
+        value = raw[field]
+        hint = suggest(value, allowed) if isinstance(value, str) else ""
+        raise InputError(
+            f"{field} {_shown(value)} is not known{hint}",
+            allowed=choice,
+            remedy=f'correct "{field}"; `allocsolve schema` prints what an instance looks like',
+            path=f"$.{field}",
+        )
+
+
+def _number(target: type, value: object) -> Fraction:
+    """Decode hook of msgspec: the only type that it does not know is Fraction."""
+    if target is not Fraction or not isinstance(value, int | float | Decimal | Fraction):
+        raise ValueError(_NO_NUMBER)
+    try:
+        return exact(value)
+    except ValueError:
+        raise ValueError(_NO_NUMBER) from None
+
+
+def _explain(message: str, raw: dict[str, object]) -> InputError:
+    """Turn a message of msgspec into an error that names the record by its id."""
+    place = _PLACE.fullmatch(message)
+    text, path = (place["message"], place["path"]) if place else (message, "$")
+    steps = _resolve(raw, path, want_object=text.startswith("Expected `object`"))
+    name = owner(raw, steps)
+    prefix = f"{name}: " if name else ""
+    if text == _NO_NUMBER:
+        return _not_a_number(prefix, raw, steps)
+    return InputError(
+        f"{prefix}{_field(steps)}{_lower(text)}{_did_you_mean(text, steps)}",
+        allowed=_allowed(steps),
+        remedy="correct the field; `allocsolve schema instance` prints every field and its type",
+        path=path_text(steps),
+    )
+
+
+def _not_a_number(prefix: str, raw: object, steps: Steps) -> InputError:
+    field, value = _last_name(steps), _value(raw, steps)
+    range_ = "finite" if field in _SIGNED else "finite and non-negative"
+    quoted = isinstance(value, str) and not isinstance(value, NotANumber)
+    return InputError(
+        f"{prefix}{field} {_shown(value)} is not a number; it must be {range_}",
+        allowed=f"a {range_.replace(' and', ',')} number",
+        remedy="write a number without quotes" if quoted else f"correct {field}",
+        path=path_text(steps),
+    )
+
+
+def _last_name(steps: Steps) -> str:
+    names = [step for step in steps if isinstance(step, str)]
+    if names and steps[0] == "durations" and len(steps) == 3:
+        return f"duration on node '{names[-1]}'"
+    return names[-1] if names else "value"
+
+
+def _field(steps: Steps) -> str:
+    return f"{steps[-1]}: " if len(steps) > 2 and isinstance(steps[-1], str) else ""
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:].replace("`", "'")
+
+
+def _record(steps: Steps) -> type[msgspec.Struct] | None:
+    names = [step for step in steps if isinstance(step, str)]
+    if steps and isinstance(steps[-1], str) and steps[-1] not in _RECORDS:
+        return None
+    return _RECORDS.get(names[-1] if names else "$")
+
+
+def _fields(record: type[msgspec.Struct]) -> list[str]:
+    return [field.encode_name for field in msgspec.structs.fields(record)]
+
+
+def _allowed(steps: Steps) -> str | None:
+    record = _record(steps)
+    return None if record is None else f"the fields {', '.join(_fields(record))}"
+
+
+def _did_you_mean(text: str, steps: Steps) -> str:
+    unknown, record = re.fullmatch(r"Object contains unknown field `(.*)`", text), _record(steps)
+    return suggest(unknown[1], _fields(record)) if unknown and record else ""
+
+
+def _resolve(raw: object, path: str, *, want_object: bool) -> Steps:
+    """Find the value that msgspec means, which leaves the keys of tables out of its paths."""
+    pattern = [
+        field or (int(index) if index else None) for field, index, _ in _STEP.findall(path)
+    ]
+    found = list(_expand(raw, (), pattern))
+    for steps, value in found:
+        wrong = not isinstance(value, dict) if want_object else not _is_number(value)
+        if wrong:
+            return steps
+    return found[0][0] if found else ()
+
+
+def _expand(
+    value: object, steps: Steps, pattern: list[str | int | None]
+) -> Iterator[tuple[Steps, object]]:
+    if not pattern:
+        yield steps, value
+        return
+    step, rest = pattern[0], pattern[1:]
+    if step is None and isinstance(value, dict):
+        for key, child in value.items():
+            yield from _expand(child, (*steps, key), rest)
+    elif isinstance(step, str) and isinstance(value, dict) and step in value:
+        yield from _expand(value[step], (*steps, step), rest)
+    elif isinstance(step, int) and isinstance(value, list | tuple) and step < len(value):
+        yield from _expand(value[step], (*steps, step), rest)
+
+
+def _is_number(value: object) -> bool:
+    try:
+        _number(Fraction, value)
+    except ValueError:
+        return False
+    return True
+
+
+def _value(raw: object, steps: Steps) -> object:
+    value = raw
+    for step in steps:
+        assert isinstance(value, dict | list | tuple)
+        value = value[step]  # type: ignore[index, call-overload]  # steps were found by _expand
+    return value
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, NotANumber):
+        return shorten(value)
+    if isinstance(value, str):
+        return f'"{shorten(value)}"'
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return _kind_of(value) if isinstance(value, dict | list) else shorten(str(value))
+
+
+def _kind_of(value: object) -> str:
+    if isinstance(value, dict):
+        return "an object"
+    return "an array" if isinstance(value, list) else _shown(value)
+
+
+def render(problem: DagProblem) -> tuple[str, list[str]]:
+    """Write a problem as an instance document.
+
+    Returns
+    -------
+    tuple of str and list of str
+        The text and what was lost.
+    """
+    numerals = Numerals()
+
+    def encode(value: object) -> object:
+        if isinstance(value, Fraction):
+            return msgspec.Raw(numerals(value).encode())
+        raise TypeError(f"{type(value).__name__} is not part of an instance")
+
+    encoder = msgspec.json.Encoder(enc_hook=encode, decimal_format="number")
+    try:
+        text = encoder.encode(problem.to_document())
+    except (OverflowError, TypeError) as error:
+        raise UsageError(f"this instance cannot be written as JSON: {error}") from None
+    return msgspec.json.format(text, indent=1).decode() + "\n", numerals.losses()

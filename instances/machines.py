@@ -1,0 +1,101 @@
+"""The nodes that the option ``nodes`` gives to an instance: a count or a JSON file."""
+
+from __future__ import annotations
+
+import msgspec
+
+from allocsolve.instances.formats.native import SCHEMA, decode
+from allocsolve.instances.source import load
+from allocsolve.instances.strict_json import loads
+from allocsolve.models.dag.data import DagDocument, Node
+from allocsolve.models.errors import InputError, UsageError
+
+__all__ = ["identical_nodes", "with_nodes"]
+
+_MOST = 10_000
+_TABLES = ("nodes", "links", "default_link")
+
+
+def identical_nodes(count: int) -> list[Node]:
+    """Return that many nodes ``n0``, ``n1``, ... of speed 1 with one slot.
+
+    Raises
+    ------
+    UsageError
+        If the count is not within 1..10000.
+    """
+    if not 1 <= count <= _MOST:
+        raise UsageError(f"--nodes {count} is not allowed (allowed: 1..{_MOST}, or a JSON file)")
+    return [Node(id=f"n{k}") for k in range(count)]
+
+
+def with_nodes(document: DagDocument, nodes: str | int) -> DagDocument:
+    """Return the document with its nodes and links replaced.
+
+    Parameters
+    ----------
+    nodes
+        A count, also as digits, or the path of a JSON file with ``nodes``, and optionally
+        ``links`` and ``default_link``.
+
+    Raises
+    ------
+    UsageError
+        If no task runs on a node, or the tasks name nodes that are no longer there.
+    InputError
+        If the file is wrong.
+    """
+    new = _machines(nodes)
+    if document.tasks and all(task.modes is not None for task in document.tasks):
+        raise UsageError("--nodes has no meaning here: every task has modes, none runs on a node")
+    _keep_references(document, new.nodes)
+    return msgspec.structs.replace(
+        document, nodes=new.nodes, links=new.links, default_link=new.default_link
+    )
+
+
+def _machines(nodes: str | int) -> DagDocument:
+    text = str(nodes)
+    digits = text[1:] if text.startswith("-") else text
+    if digits.isascii() and digits.isdigit():
+        count = int(text) if len(text) < 20 else _MOST + 1
+        return _document({"nodes": []}, identical_nodes(count))
+    source = load(text)
+    try:
+        raw = loads(source.text)
+        if not isinstance(raw, dict) or "nodes" not in raw:
+            raise InputError(
+                'a file of nodes must be an object with "nodes"',
+                allowed='{"nodes": [...], "links": [...], "default_link": {...}}',
+                remedy="correct the file, or give a number of identical nodes",
+                path="$",
+            )
+        return _document(raw)
+    except InputError as error:
+        raise error.located(source.label) from None
+
+
+def _document(raw: dict[str, object], nodes: list[Node] | None = None) -> DagDocument:
+    tables = {key: value for key, value in raw.items() if key not in ("schema", "kind", "tasks")}
+    unknown = [key for key in tables if key not in _TABLES]
+    if unknown:
+        raise InputError(
+            f"a file of nodes has no field '{unknown[0]}'",
+            allowed=f"the fields {', '.join(_TABLES)}",
+            remedy="delete the field",
+            path=f"$.{unknown[0]}",
+        )
+    document = decode({"schema": SCHEMA, "kind": "dag", "tasks": [], **tables})
+    return document if nodes is None else msgspec.structs.replace(document, nodes=nodes)
+
+
+def _keep_references(document: DagDocument, nodes: list[Node]) -> None:
+    known = {node.id for node in nodes} | {node.type for node in nodes}
+    named = [node for row in document.durations.values() for node in row]
+    named += [node for task in document.tasks for node in task.eligible or ()]
+    named += [setup.node for setup in document.setups if setup.node is not None]
+    lost = next((node for node in named if node not in known), None)
+    if lost is not None:
+        raise UsageError(
+            f"--nodes cannot replace the nodes of this instance: its tasks name node '{lost}'"
+        )

@@ -1,0 +1,89 @@
+"""Reading an instance: source, format, document, problem."""
+
+from __future__ import annotations
+
+import os
+from typing import BinaryIO
+
+import msgspec
+
+from allocsolve.instances.detection import detect, looks_like
+from allocsolve.instances.draft import Draft
+from allocsolve.instances.registry import Format, format_named
+from allocsolve.instances.source import Source, load
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.errors import InputError, UsageError
+from allocsolve.models.result import InstanceInfo
+
+__all__ = ["read"]
+
+
+def read(
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
+    format: str | None = None,  # noqa: A002  # the option is called --format
+    nodes: str | int | None = None,
+    index_base: int | None = None,
+) -> DagProblem:
+    """Read an instance.
+
+    Parameters
+    ----------
+    source
+        A path, ``"-"`` for standard input, or a binary stream; ``.gz`` data are unpacked.
+    format
+        Name of the format; by default it is found by suffix, then by content.
+    nodes
+        Replaces the nodes of the instance: a count of identical nodes, or a JSON file.
+    index_base
+        Number from which the file counts machines or jobs (0 or 1), if it is not the usual one.
+
+    Raises
+    ------
+    InputError
+        If the source cannot be read or its data are wrong; it names file, line or JSON path.
+    UsageError
+        If the format is unknown or an option has no meaning for it.
+    """
+    forced = format_named(format) if format is not None else None
+    if forced is not None and not forced.can_read:
+        raise UsageError(f"format '{forced.name}' cannot be read")
+    loaded = load(source)
+    try:
+        chosen = forced or detect(loaded, index_base)
+        draft = _parse(loaded, chosen, index_base, guessed=forced is None)
+        return _with_options(draft, nodes).build(_origin(loaded, chosen, draft))
+    except InputError as error:
+        raise error.located(loaded.label) from None
+
+
+def _parse(source: Source, chosen: Format, index_base: int | None, *, guessed: bool) -> Draft:
+    try:
+        draft = chosen.parse(source.text, index_base)
+    except InputError as error:
+        other = looks_like(source.text, but=chosen) if guessed else None
+        if other is None or chosen.load().fits(source.text):
+            raise
+        raise InputError(
+            f"{error.what} (read as {chosen.name} because of its suffix)",
+            allowed=error.allowed,
+            remedy=f"the content looks like {other.name}: give --format {other.name}",
+            line=error.line,
+            column=error.column,
+            path=error.path,
+        ) from None
+    if draft.document.name:
+        return draft
+    return Draft(msgspec.structs.replace(draft.document, name=source.name), draft.lines)
+
+
+def _with_options(draft: Draft, nodes: str | int | None) -> Draft:
+    if nodes is None:
+        return draft
+    from allocsolve.instances.machines import with_nodes
+
+    return Draft(with_nodes(draft.document, nodes), draft.lines)
+
+
+def _origin(source: Source, chosen: Format, draft: Draft) -> InstanceInfo:
+    return InstanceInfo(name=draft.document.name, format=chosen.name, sha256=source.sha256)

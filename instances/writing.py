@@ -1,0 +1,25 @@
+"""Writing a problem in an instance format, with what the format cannot hold."""
+
+from __future__ import annotations
+
+from allocsolve.instances.registry import FORMATS, format_named
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.errors import UsageError
+
+__all__ = ["render"]
+
+
+def render(problem: DagProblem, format: str) -> tuple[str, list[str]]:  # noqa: A002  # --format
+    """Return the problem as text of a format, and a sentence for everything that is lost.
+
+    Raises
+    ------
+    UsageError
+        If the format is unknown, cannot be written, or cannot express the problem at all;
+        the features that it lacks are named.
+    """
+    row = format_named(format)
+    if not row.can_write:
+        able = ", ".join(other.name for other in FORMATS if other.can_write)
+        raise UsageError(f"format '{row.name}' cannot be written (formats that can: {able})")
+    return row.load().render(problem)
