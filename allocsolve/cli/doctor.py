@@ -1,0 +1,137 @@
+"""``allocsolve doctor``: versions, known-bad pairs, and whether each engine really solves."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from allocsolve.cli.console import Console
+
+__all__ = ["Finding", "doctor"]
+
+_NEEDED = ("numpy", "scipy", "numba", "cvxpy", "pyomo", "highspy", "ortools", "msgspec")
+_NEEDED_TOO = ("typer", "tqdm")
+_EXTRAS = {"matplotlib": "plot", "pandas": "frames", "polars": "frames", "pyarrow": "frames"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at; ``ok`` None: it is optional and absent."""
+
+    name: str
+    ok: bool | None
+    detail: str
+    remedy: str = ""
+
+
+def doctor(
+    ctx: typer.Context,
+    compile_kernels: Annotated[
+        bool, typer.Option("--compile", help="Build the compiled kernels.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
+) -> int:
+    """Tell what is installed, what does not fit together, and whether the engines work.
+
+    Exit 0 if all that is needed works, else 69.
+
+    Example: allocsolve doctor
+    """
+    console: Console = ctx.obj
+    console.begin()
+    findings = [*_versions(), _known_bad_pair(), *_engines(), _cache()]
+    if compile_kernels:
+        findings.append(Finding("compile", True, "there are no compiled kernels to build"))
+    console.emit(_as_json(findings) if as_json else "".join(map(_line, findings)))
+    return 69 if any(finding.ok is False for finding in findings) else 0
+
+
+def _as_json(findings: list[Finding]) -> str:
+    return json.dumps([asdict(finding) for finding in findings], indent=1) + "\n"
+
+
+def _line(finding: Finding) -> str:
+    mark = {True: "ok", False: "BAD", None: "-"}[finding.ok]
+    remedy = f" (remedy: {finding.remedy})" if finding.remedy else ""
+    return f"{mark:4} {finding.name:14} {finding.detail}{remedy}\n"
+
+
+def _version(package: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _versions() -> list[Finding]:
+    from allocsolve import __version__
+
+    findings = [
+        Finding("allocsolve", True, __version__),
+        Finding("python", True, f"{platform.python_version()} on {platform.platform()}"),
+    ]
+    for package in (*_NEEDED, *_NEEDED_TOO):
+        found = _version(package)
+        detail, remedy = found or "not installed", "" if found else f"pip install {package}"
+        findings.append(Finding(package, found is not None, detail, remedy))
+    for package, extra in _EXTRAS.items():
+        found = _version(package)
+        detail = found or f"not installed: pip install 'allocsolve[{extra}]'"
+        findings.append(Finding(package, True if found else None, detail))
+    return findings
+
+
+def _known_bad_pair() -> Finding:
+    highspy, ortools = _version("highspy"), _version("ortools")
+    if highspy and ortools and highspy.startswith("1.15."):
+        return Finding(
+            "known-bad pair",
+            False,
+            f"highspy {highspy} cannot be imported beside ortools {ortools}",
+            "pip install 'highspy>=1.14,!=1.15.*'",
+        )
+    return Finding("known-bad pair", True, "none (highspy 1.15.x with ortools)")
+
+
+def _engines() -> list[Finding]:
+    tests: dict[str, Callable[[], str]] = {"cpsat solves": _try_cpsat, "highs solves": _try_highs}
+    return [_tried(name, test) for name, test in tests.items()]
+
+
+def _tried(name: str, test: Callable[[], str]) -> Finding:
+    try:
+        return Finding(name, True, test())
+    except Exception as error:  # whatever is wrong with an engine is the finding
+        text = f"{type(error).__name__}: {error}".splitlines()[0][:160]
+        return Finding(name, False, text, "reinstall the engine; see the pair above")
+
+
+def _try_cpsat() -> str:
+    return "to be wired"
+
+
+def _try_highs() -> str:
+    return "to be wired"
+
+
+def _cache() -> Finding:
+    folder = os.environ.get("NUMBA_CACHE_DIR")
+    if folder is None:
+        spec = importlib.util.find_spec("allocsolve")
+        places = list(spec.submodule_search_locations or ()) if spec else []
+        folder = str(Path(places[0]) / "models" / "__pycache__") if places else sys.prefix
+    place = Path(folder)
+    writable = os.access(place if place.exists() else place.parent, os.W_OK)
+    how = "writable" if writable else "not writable: kernels are compiled anew in each process"
+    return Finding("numba cache", True, f"{folder} ({how})")

@@ -1,0 +1,67 @@
+"""Reading the files that a verb names."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from allocsolve.models.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from allocsolve.models.dag.problem import DagProblem
+
+__all__ = ["one_stdin", "output_path", "read_document", "read_instance"]
+
+
+def one_stdin(*arguments: str | None) -> None:
+    """Refuse standard input for more than one argument.
+
+    Raises
+    ------
+    UsageError
+        If ``-`` stands in two places.
+    """
+    if sum(argument == "-" for argument in arguments) > 1:
+        raise UsageError("'-' (standard input) can stand for one argument only")
+
+
+def read_instance(
+    name: str, format_name: str | None, nodes: str | None, base: str | None
+) -> DagProblem:
+    """Read an instance with the options that every verb has for it.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be opened or its data are wrong.
+    """
+    from allocsolve.cli.values import index_base
+    from allocsolve.instances.reading import read
+
+    return read(name, format=format_name, nodes=nodes, index_base=index_base(base))
+
+
+def read_document(name: str) -> bytes:
+    """Return the bytes of a solution document.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be opened.
+    """
+    try:
+        if name == "-":
+            return sys.stdin.buffer.read() if sys.stdin else b""
+        return Path(name).read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror}",
+            allowed="a solution document",
+            source=name,
+        ) from None
+
+
+def output_path(target: Path | None) -> Path | None:
+    """Return the file to write, None for standard output (also written as ``-``)."""
+    return None if target is None or str(target) == "-" else target

@@ -1,0 +1,86 @@
+"""``allocsolve check`` and ``allocsolve bound``."""
+
+from __future__ import annotations
+
+import typer
+
+from allocsolve.cli import options
+from allocsolve.cli.console import Console, tell
+from allocsolve.cli.inputs import one_stdin, output_path, read_document, read_instance
+
+__all__ = ["bound", "check"]
+
+
+def check(
+    ctx: typer.Context,
+    instance: options.Instance,
+    solution: options.Solution,
+    format_name: options.Format = None,
+    nodes: options.Nodes = None,
+    index_base: options.IndexBase = None,
+    output: options.Target = None,
+    verbose: options.Verbose = 0,
+    quiet: options.Quiet = False,
+) -> int:
+    """Judge a solution by every rule of its instance; exit 0 if it is right, else 6.
+
+    The outcome is a JSON document; each broken rule is also told on standard error.
+
+    Example: allocsolve check j301_1.sm plan.json
+    """
+    console: Console = ctx.obj
+    console.begin(verbose, quiet=quiet)
+    one_stdin(instance, solution)
+    target = output_path(output)
+    console.output.require(target)
+    problem = read_instance(instance, format_name, nodes, index_base)
+    data = read_document(solution)
+
+    from allocsolve.api.judging import check as judge
+    from allocsolve.models.errors import InputError
+    from allocsolve.report.checks import check_document, encode_check
+
+    try:
+        report = judge(problem, data)
+    except InputError as error:
+        raise error.located("<stdin>" if solution == "-" else solution) from None
+    console.emit(encode_check(check_document(problem, report)), target)
+    console.warn(report.warnings)
+    for violation in report.violations:
+        tell(f"{violation.rule}: {violation.message}")
+    console.inform(f"valid, makespan {report.value}" if report.valid else "not valid")
+    return 0 if report.valid else 6
+
+
+def bound(
+    ctx: typer.Context,
+    instance: options.Instance,
+    objective: str = typer.Option("makespan", "--objective", metavar="O", help="What is bounded."),
+    format_name: options.Format = None,
+    nodes: options.Nodes = None,
+    index_base: options.IndexBase = None,
+    output: options.Target = None,
+    verbose: options.Verbose = 0,
+    quiet: options.Quiet = False,
+) -> int:
+    """Give lower bounds with their source, without searching for answers.
+
+    Exit 0, or 3 if the instance is proven to have no answer.
+
+    Example: allocsolve bound j301_1.sm
+    """
+    console: Console = ctx.obj
+    console.begin(verbose, quiet=quiet)
+    target = output_path(output)
+    console.output.require(target)
+    problem = read_instance(instance, format_name, nodes, index_base)
+
+    from allocsolve.api.judging import bound as find_bounds
+    from allocsolve.report.bounds import encode_bounds
+
+    report = find_bounds(problem, objective)
+    console.emit(encode_bounds(report), target)
+    console.warn(problem.warnings)
+    if report.explanation and console.verbosity >= 0:
+        tell(report.explanation)
+    return 3 if report.reason is not None else 0

@@ -1,0 +1,197 @@
+"""``allocsolve solve``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from allocsolve.cli import options, values
+from allocsolve.cli.console import Console, tell
+from allocsolve.cli.inputs import one_stdin, output_path, read_document, read_instance
+from allocsolve.cli.output import OutputError
+
+if TYPE_CHECKING:
+    from allocsolve.api.progress import Progress
+    from allocsolve.api.request import Request
+    from allocsolve.models.dag.answer import DagResult
+    from allocsolve.models.dag.problem import DagProblem
+
+__all__ = ["Voice", "solve", "summary"]
+
+_EXIT_CODES = {"OPTIMAL": 0, "FEASIBLE": 0, "INFEASIBLE": 3, "UNKNOWN": 5, "ERROR": 1}
+
+
+def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the contract
+    ctx: typer.Context,
+    instance: options.Instance,
+    method: Annotated[
+        str, typer.Option("--method", metavar="M", help="See `allocsolve methods`.")
+    ] = "auto",
+    objective: Annotated[
+        str, typer.Option("--objective", metavar="O", help="What to minimise.")
+    ] = "makespan",
+    time_limit: Annotated[
+        str,
+        typer.Option("--time-limit", metavar="TIME", help="30s, 500ms, 2m, seconds, 0 or none."),
+    ] = "60s",
+    gap: Annotated[
+        str, typer.Option("--gap", metavar="GAP", help="Good enough: 1% or 0.01.")
+    ] = "0",
+    threads: Annotated[
+        str | None,
+        typer.Option("--threads", metavar="N", help="Threads (default: physical cores)."),
+    ] = None,
+    seed: options.Seed = "0",
+    warm_start: Annotated[
+        str | None,
+        typer.Option("--warm-start", metavar="SOLUTION", help="An earlier answer to start from."),
+    ] = None,
+    progress: Annotated[
+        str, typer.Option("--progress", metavar="HOW", help="auto, plain, json or none.")
+    ] = "auto",
+    log: Annotated[
+        Path | None, typer.Option("--log", metavar="FILE", help="Write every event to a file.")
+    ] = None,
+    settings: options.Settings = None,
+    format_name: options.Format = None,
+    nodes: options.Nodes = None,
+    index_base: options.IndexBase = None,
+    output: options.Target = None,
+    verbose: options.Verbose = 0,
+    quiet: options.Quiet = False,
+) -> int:
+    """Solve an instance and write one JSON document.
+
+    Example: allocsolve solve j301_1.sm --time-limit 30s -o plan.json
+    """
+    console: Console = ctx.obj
+    console.begin(verbose, quiet=quiet)
+    console.interrupts.defer()
+    one_stdin(instance, warm_start)
+    asked = _Asked(
+        method,
+        objective,
+        values.duration("--time-limit", time_limit),
+        values.ratio("--gap", gap),
+        values.threads(threads),
+        values.seed(seed),
+        values.settings(settings),
+    )
+    target = output_path(output)
+    console.output.require(target)
+    with Voice(console, progress, log) as voice:
+        began = time.monotonic()
+        problem = read_instance(instance, format_name, nodes, index_base)
+        request = asked.request(console.started, time.monotonic() - began)
+        result = _run(console, problem, request, voice, warm_start)
+        voice.conclude(result)
+    return _deliver(console, result, target)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The parsed options, before the heavy imports."""
+
+    method: str
+    objective: str
+    time_limit: float | None
+    gap: float
+    threads: int | None
+    seed: int
+    options: dict[str, str]
+
+    def request(self, started: float, read: float) -> Request:
+        from allocsolve.api.request import Request
+
+        return Request(**vars(self), started=started, elapsed={"read": read})
+
+
+def _run(
+    console: Console, problem: DagProblem, request: Request, voice: Voice, warm_start: str | None
+) -> DagResult:
+    from allocsolve.api.solving import Callbacks, run
+    from allocsolve.models.errors import InputError
+    from allocsolve.solvers.control import Token
+
+    token = Token()
+    start = None if warm_start is None else read_document(warm_start)
+    console.interrupts.attach(token.cancel)
+    try:
+        return run(problem, request, Callbacks(on_event=voice.listener, token=token), start)
+    except InputError as error:
+        raise error.located(warm_start or "") from None
+
+
+def _deliver(console: Console, result: DagResult, target: Path | None) -> int:
+    from allocsolve.report.results import document_to_bytes, result_to_document
+
+    console.emit(document_to_bytes(result_to_document(result)), target)
+    console.warn(result.warnings)
+    console.inform(summary(result))
+    if result.certificate.reason is not None and console.verbosity >= 0:
+        tell(result.certificate.reason.sentence())
+    return console.interrupts.exit_code or _EXIT_CODES[result.status.value]
+
+
+def summary(result: DagResult) -> str:
+    """Say in one line how a run ended."""
+    objective = result.objective
+    return (
+        f"{result.status} ({result.termination}): {objective.name} {objective.known}, "
+        f"bound {objective.bound}, {result.timing.get('total', 0.0):.2f} s"
+    )
+
+
+class Voice:
+    """Where events go: to standard error as ``--progress`` asks, and to the log."""
+
+    def __init__(self, console: Console, progress: str, log: Path | None) -> None:
+        from allocsolve.cli.events import reporter
+
+        self._reporter = reporter(progress, quiet=console.verbosity < 0)
+        self._log = log
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> Voice:
+        if self._log is not None:
+            try:
+                self._file = self._log.open("w", encoding="utf-8")
+            except OSError as error:
+                raise OutputError(f"{self._log}: {error.strerror}") from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._reporter.close()
+        if self._file is not None:
+            self._file.close()
+
+    @property
+    def listener(self) -> Callable[[Progress], None] | None:
+        """The function to call with events, None if nobody listens."""
+        return self._hear if self._reporter.active or self._file is not None else None
+
+    def _hear(self, event: Progress) -> None:
+        from allocsolve.cli.events import plain_line
+
+        self._reporter(event)
+        self._write(plain_line(event))
+
+    def conclude(self, result: DagResult) -> None:
+        """Write warnings and the end of the run to the log."""
+        for warning in result.warnings:
+            self._write(f"warning: {warning}")
+        self._write(summary(result))
+
+    def _write(self, line: str) -> None:
+        if self._file is None:
+            return
+        try:
+            self._file.write(line + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise OutputError(f"{self._log}: {error.strerror}") from None
