@@ -4,9 +4,9 @@ Every rule reads the data of the instance in input units (not the scaled arrays 
 solvers read) and compares integers on a grid common to the data and the schedule, so an
 error of the scaling or of a solver cannot hide.
 
-What the data of an edge means for time: it leaves the source at its end and arrives
-``latency + data / bandwidth`` later, if the two tasks run on different nodes. The lags of
-the edge are conditions of their own; they are not added to the transfer.
+What an edge means for time: its target starts no earlier than its minimum lag after the end
+(or start) of its source, and ``latency + data / bandwidth`` later than that if it has data
+and the two tasks run on different nodes. Of repeated edges the tightest of each value holds.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
+
+import msgspec
 
 from allocsolve.models.dag.answer import ScheduledTask
 from allocsolve.models.dag.claims import check_claims
@@ -141,10 +143,10 @@ class _Arc:
 
 
 def _arcs(data: DagData, placed: Sequence[Placed]) -> Iterator[_Arc]:
-    """Yield every edge of the data, repeated ones too, whose two tasks are placed."""
+    """Yield the edges of the data whose two tasks are placed."""
     by_task = {item.task.id: item for item in placed}
     network = _Network(data)
-    for edge in data.edges:
+    for edge in _merged(data.edges):
         source, target = by_task.get(edge.source), by_task.get(edge.target)
         if source is not None and target is not None:
             yield _Arc(
@@ -157,6 +159,25 @@ def _arcs(data: DagData, placed: Sequence[Placed]) -> Iterator[_Arc]:
             )
 
 
+def _merged(edges: Iterable[Edge]) -> Iterable[Edge]:
+    """Return the edges with repeated ones merged: the tightest of each value."""
+    merged: dict[tuple[str, str, str], Edge] = {}
+    for edge in edges:
+        key = (edge.source, edge.target, edge.lag_from)
+        merged[key] = _tightest(merged[key], edge) if key in merged else edge
+    return merged.values()
+
+
+def _tightest(a: Edge, b: Edge) -> Edge:
+    maxima = [exact(edge.max_lag) for edge in (a, b) if edge.max_lag is not None]
+    return msgspec.structs.replace(
+        a,
+        data=max(exact(a.data), exact(b.data)),
+        min_lag=max(exact(a.min_lag), exact(b.min_lag)),
+        max_lag=min(maxima, default=None),
+    )
+
+
 class _Network:
     """The links between nodes: latency and time per unit of data, None without a link."""
 
@@ -165,7 +186,7 @@ class _Network:
         self._links = {frozenset(link.between): _link_times(link) for link in data.links}
 
     def transfer(self, edge: Edge, source: str | None, target: str | None) -> Fraction | None:
-        """Return the time from the end of the source to the arrival of its data."""
+        """Return the time that the data of an edge takes between two nodes."""
         if not edge.data or source == target or source is None or target is None:
             return _ZERO
         link = self._default
@@ -221,8 +242,8 @@ def _span(item: Placed) -> str:
 
 def _judge_arc(arc: _Arc, clock: _Clock) -> Iterator[Violation]:
     """Judge the lags and the transfer of one edge."""
-    edge, start, end = arc.edge, clock.ticks(arc.target.start), clock.ticks(arc.source.end)
-    origin = clock.ticks(arc.source.start) if edge.lag_from == "start" else end
+    edge, start = arc.edge, clock.ticks(arc.target.start)
+    origin = clock.ticks(arc.source.start if edge.lag_from == "start" else arc.source.end)
     earliest = origin + clock.ticks(arc.min_lag) if arc.min_lag else origin
     if start < earliest:
         yield Violation("precedence", _lag_message(arc, "at least", arc.min_lag))
@@ -230,8 +251,8 @@ def _judge_arc(arc: _Arc, clock: _Clock) -> Iterator[Violation]:
         yield Violation("max_lag", _lag_message(arc, "at most", arc.max_lag))
     if arc.transfer is None:
         yield Violation("communication", f"{_route(arc)}, but these nodes have no link")
-    elif arc.transfer and start < end + clock.ticks(arc.transfer):
-        arrival = clock.units(end + clock.ticks(arc.transfer))
+    elif arc.transfer and start < earliest + clock.ticks(arc.transfer):
+        arrival = clock.units(earliest + clock.ticks(arc.transfer))
         message = f"{_route(arc)} until {arrival}, but '{edge.target}' starts at "
         yield Violation("communication", f"{message}{clock.units(start)}")
 

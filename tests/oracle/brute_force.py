@@ -139,14 +139,13 @@ def _arcs(problem: DagProblem, modes: Sequence[int]) -> list[Arc] | None:
     for e in range(len(arrays.edge_source)):
         i, j = int(arrays.edge_source[e]), int(arrays.edge_target[e])
         offset = 0 if arrays.edge_from_start[e] else duration[modes[i]]
-        arcs.append((i, j, offset + int(arrays.edge_min_lag[e])))
+        lag = offset + int(arrays.edge_min_lag[e])
         if arrays.edge_max_lag[e] < NO_LIMIT:
             arcs.append((j, i, -offset - int(arrays.edge_max_lag[e])))
         delay = arrays.delay(e, node[modes[i]], node[modes[j]])
         if delay is None:
             return None
-        if delay > 0:
-            arcs.append((i, j, duration[modes[i]] + delay))
+        arcs.append((i, j, lag + delay))
     return arcs
 
 
