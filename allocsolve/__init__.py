@@ -17,14 +17,12 @@ if TYPE_CHECKING:
         bound,
         check,
         convert,
-        from_dict,
-        from_frames,
-        from_networkx,
-        generate,
         read,
         solve,
         write,
     )
+    from allocsolve.instances.generators.dag import generate
+    from allocsolve.instances.objects import from_dict, from_frames, from_networkx
     from allocsolve.models.dag.answer import DagResult, Schedule, ScheduledTask
     from allocsolve.models.dag.data import (
         DefaultLink,
@@ -110,9 +108,10 @@ __all__ = [
 
 _HOMES = {
     "allocsolve.api": (
-        "BoundReport ClaimReport Incumbent Progress bound check convert from_dict from_frames "
-        "from_networkx generate read solve write"
+        "BoundReport ClaimReport Incumbent Progress bound check convert read solve write"
     ),
+    "allocsolve.instances.generators.dag": "generate",
+    "allocsolve.instances.objects": "from_dict from_frames from_networkx",
     "allocsolve.models.dag.answer": "DagResult Schedule ScheduledTask",
     "allocsolve.models.dag.data": "DefaultLink Edge Link Mode Node Resource Setup Task",
     "allocsolve.models.dag.problem": "DagProblem",

@@ -1,4 +1,4 @@
-"""The public functions: read, write, solve, check, bound, convert, generate."""
+"""The public functions: read, write, solve, check, bound, convert."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from allocsolve.api.progress import Incumbent, Progress
 from allocsolve.api.request import Request
 from allocsolve.api.solving import Callbacks, run
 from allocsolve.api.warm import WarmStart
-from allocsolve.instances.generators.dag import generate
-from allocsolve.instances.objects import from_dict, from_frames, from_networkx
 from allocsolve.models.dag.answer import DagResult
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.report.bounds import BoundReport
@@ -27,10 +25,6 @@ __all__ = [
     "bound",
     "check",
     "convert",
-    "from_dict",
-    "from_frames",
-    "from_networkx",
-    "generate",
     "read",
     "solve",
     "write",
