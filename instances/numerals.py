@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from allocsolve.instances.text import plural
+from allocsolve.models.exact import Number, exact
 
 __all__ = ["Numerals", "decimal_text"]
 
@@ -32,12 +33,12 @@ class Numerals:
     def __init__(self) -> None:
         self.rounded = 0
 
-    def __call__(self, value: Fraction | int) -> str:
+    def __call__(self, value: Number) -> str:
         """Return the decimal text of a number, rounded to a double if it does not end."""
-        text = decimal_text(Fraction(value))
+        text = decimal_text(exact(value))
         if text is None:
             self.rounded += 1
-            text = repr(float(value))
+            text = repr(float(exact(value)))
         return text
 
     def losses(self) -> list[str]:

@@ -56,8 +56,10 @@ def _resource_ids(renewable: int, nonrenewable: int) -> list[str]:
     return [f"R{k + 1}" for k in range(renewable)] + [f"N{k + 1}" for k in range(nonrenewable)]
 
 
-def project_of(problem: DagProblem, format_name: str, honours: frozenset[str], base: int) -> Project:
-    """Number the activities of a problem from ``base``.
+def project_of(
+    problem: DagProblem, format_name: str, honours: frozenset[str], base: int
+) -> Project:
+    """Take a problem apart into activities; their numbers begin with ``base``.
 
     Raises
     ------
@@ -111,9 +113,7 @@ def _mode(
     problem: DagProblem, mode: int, order: list[int], numerals: Numerals
 ) -> tuple[str, list[str]]:
     arrays = problem.arrays
-    demand = [
-        numerals(int(arrays.mode_demand[mode, r]) * arrays.resource_unit[r]) for r in order
-    ]
+    demand = [numerals(int(arrays.mode_demand[mode, r]) * arrays.resource_unit[r]) for r in order]
     return numerals(problem.units(int(arrays.mode_duration[mode]))), demand
 
 

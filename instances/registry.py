@@ -172,6 +172,4 @@ def format_named(name: str) -> Format:
     for row in FORMATS:
         if row.name == name:
             return row
-    raise UsageError(
-        f"unknown format '{name}'{suggest(name, names)} (formats: {', '.join(names)})"
-    )
+    raise UsageError(f"unknown format '{name}'{suggest(name, names)} (formats: {', '.join(names)})")

@@ -88,8 +88,9 @@ def take_rows(table: Sequence[Row], expected: int, noun: str, header: Header) ->
         f"the header says {plural(header.jobs, 'job')}, so {plural(expected, noun)} must follow, "
         f"but there are {len(table)}",
         allowed=f"exactly {plural(expected, noun)}, one a line",
-        remedy="correct the header, or complete the file" if not too_many else
-        "correct the header, or delete the surplus lines",
+        remedy="correct the header, or complete the file"
+        if not too_many
+        else "correct the header, or delete the surplus lines",
         line=end,
     )
 

@@ -89,7 +89,7 @@ def _alternatives(problem: DagProblem, task: int, numerals: Numerals) -> Alterna
 
 
 def machine_numbers(problem: DagProblem, base: int, losses: list[str]) -> list[int]:
-    """Number the nodes from ``base``, and report it if their ids are other numbers.
+    """Return a number for each node, from ``base`` on; report ids that are other numbers.
 
     Raises
     ------
@@ -99,7 +99,9 @@ def machine_numbers(problem: DagProblem, base: int, losses: list[str]) -> list[i
     if not problem.nodes:
         raise UsageError("a shop needs at least one node")
     numbers = [base + k for k in range(len(problem.nodes))]
-    renamed = [n.id for n, number in zip(problem.nodes, numbers, strict=True) if n.id != str(number)]
+    renamed = [
+        n.id for n, number in zip(problem.nodes, numbers, strict=True) if n.id != str(number)
+    ]
     if renamed:
         losses.append(f"machine ids replaced by {numbers[0]}..{numbers[-1]}, e.g. '{renamed[0]}'")
     return numbers

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TypeAlias
 
@@ -25,10 +26,11 @@ _SORTS = {
 }
 
 
-class NotANumber(str):
+@dataclass(frozen=True, slots=True)
+class NotANumber:
     """A token that JSON does not allow as a number: NaN, Infinity, -Infinity or too long."""
 
-    __slots__ = ()
+    token: str
 
 
 class _Repeated(dict[str, object]):
@@ -65,7 +67,7 @@ def loads(text: str) -> object:
     return raw
 
 
-def _parse(text: str, build: object) -> object:
+def _parse(text: str, build: Callable[[list[tuple[str, object]]], dict[str, object]]) -> object:
     try:
         return json.loads(
             text,
@@ -134,7 +136,7 @@ def _refuse_surrogates(raw: object) -> None:
         for token in [value, *keys]:
             if isinstance(token, str) and any("\ud800" <= c <= "\udfff" for c in token):
                 raise InputError(
-                    f"{ascii(token)} holds half of a surrogate pair",
+                    f"{token!a} holds half of a surrogate pair",
                     allowed="text that UTF-8 can encode",
                     remedy="write the character itself instead of the escape",
                     path=path_text(steps),

@@ -94,9 +94,7 @@ class _Line:
         count = whole(self._next(what), self.row.line, what, Span(1, self.header.machines))
         times: dict[str, Number] = {}
         for _ in range(count):
-            node = machine_of(
-                self._next(f"{owner}: machine"), self.row.line, owner, self.header
-            )
+            node = machine_of(self._next(f"{owner}: machine"), self.row.line, owner, self.header)
             if node in times:
                 raise InputError(
                     f"{owner}: machine {node} comes twice",

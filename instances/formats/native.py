@@ -150,11 +150,10 @@ def _explain(message: str, raw: dict[str, object]) -> InputError:
 def _not_a_number(prefix: str, raw: object, steps: Steps) -> InputError:
     field, value = _last_name(steps), _value(raw, steps)
     range_ = "finite" if field in _SIGNED else "finite and non-negative"
-    quoted = isinstance(value, str) and not isinstance(value, NotANumber)
     return InputError(
         f"{prefix}{field} {_shown(value)} is not a number; it must be {range_}",
         allowed=f"a {range_.replace(' and', ',')} number",
-        remedy="write a number without quotes" if quoted else f"correct {field}",
+        remedy="write a number without quotes" if isinstance(value, str) else f"correct {field}",
         path=path_text(steps),
     )
 
@@ -197,9 +196,7 @@ def _did_you_mean(text: str, steps: Steps) -> str:
 
 def _resolve(raw: object, path: str, *, want_object: bool) -> Steps:
     """Find the value that msgspec means, which leaves the keys of tables out of its paths."""
-    pattern = [
-        field or (int(index) if index else None) for field, index, _ in _STEP.findall(path)
-    ]
+    pattern = [field or (int(index) if index else None) for field, index, _ in _STEP.findall(path)]
     found = list(_expand(raw, (), pattern))
     for steps, value in found:
         wrong = not isinstance(value, dict) if want_object else not _is_number(value)
@@ -215,13 +212,17 @@ def _expand(
         yield steps, value
         return
     step, rest = pattern[0], pattern[1:]
-    if step is None and isinstance(value, dict):
-        for key, child in value.items():
-            yield from _expand(child, (*steps, key), rest)
-    elif isinstance(step, str) and isinstance(value, dict) and step in value:
-        yield from _expand(value[step], (*steps, step), rest)
-    elif isinstance(step, int) and isinstance(value, list | tuple) and step < len(value):
-        yield from _expand(value[step], (*steps, step), rest)
+    for key, child in _children(value, step):
+        yield from _expand(child, (*steps, key), rest)
+
+
+def _children(value: object, step: str | int | None) -> list[tuple[str | int, object]]:
+    """Return the child of that key or position; all children of an object if it is None."""
+    if isinstance(value, dict):
+        return [(key, child) for key, child in value.items() if step in (None, key)]
+    if isinstance(value, list | tuple) and isinstance(step, int) and step < len(value):
+        return [(step, value[step])]
+    return []
 
 
 def _is_number(value: object) -> bool:
@@ -236,13 +237,13 @@ def _value(raw: object, steps: Steps) -> object:
     value = raw
     for step in steps:
         assert isinstance(value, dict | list | tuple)
-        value = value[step]  # type: ignore[index, call-overload]  # steps were found by _expand
+        value = value[step]  # type: ignore[index]  # steps were found by _expand
     return value
 
 
 def _shown(value: object) -> str:
     if isinstance(value, NotANumber):
-        return shorten(value)
+        return shorten(value.token)
     if isinstance(value, str):
         return f'"{shorten(value)}"'
     if value is None or isinstance(value, bool):

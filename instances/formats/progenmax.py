@@ -24,9 +24,7 @@ __all__ = ["fits", "parse", "render"]
 
 _LAG = re.compile(r"\[\s*(-?\d[^\]\s]*)\s*\]")
 _MOST = 10**7
-_HONOURED = frozenset(
-    {Feature.RENEWABLE, Feature.NONRENEWABLE, Feature.LAGS, Feature.MAX_LAGS}
-)
+_HONOURED = frozenset({Feature.RENEWABLE, Feature.NONRENEWABLE, Feature.LAGS, Feature.MAX_LAGS})
 
 
 def fits(text: str) -> bool:
@@ -124,8 +122,9 @@ def _body(table: Sequence[Row], header: _Header) -> Sequence[Row]:
             f"the header says {header.activities - 2} activities, so with the two dummies "
             f"{expected} lines must follow, but there are {len(body)}",
             allowed="a line of successors and a line of demands for each, then the capacities",
-            remedy="correct the header, or complete the file" if not too_many else
-            "correct the header, or delete the surplus lines",
+            remedy="correct the header, or complete the file"
+            if not too_many
+            else "correct the header, or delete the surplus lines",
             line=body[expected].line if too_many else table[-1].line,
         )
     return body

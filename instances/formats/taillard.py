@@ -69,9 +69,7 @@ def _is_caption(row: Row) -> bool:
     return row.tokens[0].lower() in ("nb", "number")
 
 
-def _sections(
-    table: Sequence[Row], base: int
-) -> tuple[Header, Sequence[Row], Sequence[Row]]:
+def _sections(table: Sequence[Row], base: int) -> tuple[Header, Sequence[Row], Sequence[Row]]:
     headings = [(i, name) for i, row in enumerate(table) if (name := _heading(row))]
     if not headings:
         header = read_header(table, base, _MOST_HEADER)
