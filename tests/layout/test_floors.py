@@ -68,7 +68,18 @@ def _imports(tree: ast.AST) -> Iterator[str]:
 
 
 def _own_imports(tree: ast.AST, modules: dict[str, ast.Module]) -> set[str]:
-    return {name for name in _imports(tree) if name in modules}
+    """Return the modules of the project that a file asks for.
+
+    ``from package import module`` asks for the module; that Python runs the package's
+    ``__init__`` on the way is so for every import and no dependency of its own.
+    """
+    found = {name for name in _imports(tree) if name in modules}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in found:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            if names <= found:
+                found.discard(node.module)
+    return found
 
 
 def _floor(module: str) -> int | None:
