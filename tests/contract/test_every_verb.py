@@ -18,7 +18,7 @@ from allocsolve.instances.registry import FORMATS
 
 Command = Callable[..., CompletedProcess[str]]
 
-VERBS = sorted(command().commands)
+VERBS = sorted(command([]).commands)
 PROMISED = {"solve", "check", "bound", "convert", "export", "generate", "plot"}
 PROMISED |= {"formats", "methods", "schema", "doctor"}
 NEEDS_EXTRA = {"plot": "matplotlib"}
