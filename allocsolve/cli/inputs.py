@@ -62,6 +62,6 @@ def read_document(name: str) -> bytes:
         ) from None
 
 
-def output_path(target: Path | None) -> Path | None:
+def output_path(target: str | None) -> Path | None:
     """Return the file to write, None for standard output (also written as ``-``)."""
-    return None if target is None or str(target) == "-" else target
+    return None if target is None or target == "-" else Path(target)

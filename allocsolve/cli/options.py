@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
@@ -39,7 +38,7 @@ IndexBase: TypeAlias = Annotated[
     typer.Option("--index-base", metavar="0|1", help="Number from which the file counts."),
 ]
 Target: TypeAlias = Annotated[
-    Path | None,
+    str | None,
     typer.Option("-o", "--output", metavar="FILE", help="Write to a file instead of stdout."),
 ]
 Settings: TypeAlias = Annotated[

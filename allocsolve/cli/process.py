@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-import traceback
 from collections.abc import Sequence
 
 from allocsolve.cli.console import Console, tell
@@ -47,22 +46,33 @@ def _guarded(arguments: Sequence[str] | None, console: Console) -> int:
 
 
 def _dispatch(arguments: Sequence[str] | None, console: Console) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words == ["--version"]:
+        return _version(console)
+
     from typer.exceptions import TyperException
 
-    from allocsolve.cli.app import command
+    from allocsolve.cli.app import VERBS, call
 
+    if not words and "_ALLOCSOLVE_COMPLETE" not in os.environ:
+        tell(f"a verb is missing\n  allowed: {', '.join(VERBS)}\n  remedy: see 'allocsolve --help'")
+        return _USAGE_ERROR
     console.output.show_text()
-    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        done = command().main(
-            args=words, prog_name="allocsolve", standalone_mode=False, obj=console
-        )
+        done = call(words, console)
     except TyperException as error:
         tell(_explained(error))
         return _USAGE_ERROR
     finally:
         console.output.hide_text()
     return done if isinstance(done, int) else 0
+
+
+def _version(console: Console) -> int:
+    from allocsolve import __version__
+
+    console.emit(f"allocsolve {__version__}\n")
+    return 0
 
 
 def _explained(error: Exception) -> str:
@@ -87,6 +97,8 @@ def _exit_code(error: Exception, console: Console) -> int:
 
 def _internal(error: Exception, console: Console) -> int:
     if console.verbosity > 0:
+        import traceback
+
         traceback.print_exception(error, file=sys.stderr)
     tell(
         f"internal error: {type(error).__name__}: {str(error)[:200]}"

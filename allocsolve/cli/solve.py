@@ -55,7 +55,7 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
         str, typer.Option("--progress", metavar="HOW", help="auto, plain, json or none.")
     ] = "auto",
     log: Annotated[
-        Path | None, typer.Option("--log", metavar="FILE", help="Write every event to a file.")
+        str | None, typer.Option("--log", metavar="FILE", help="Write every event to a file.")
     ] = None,
     settings: options.Settings = None,
     format_name: options.Format = None,
@@ -84,7 +84,7 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
     )
     target = output_path(output)
     console.output.require(target)
-    with Voice(console, progress, log) as voice:
+    with Voice(console, progress, Path(log) if log else None) as voice:
         began = time.monotonic()
         problem = read_instance(instance, format_name, nodes, index_base)
         request = asked.request(console.started, time.monotonic() - began)

@@ -42,7 +42,7 @@ def convert(
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
-    path = output_path(Path(target))
+    path = output_path(target)
     console.output.require(path)
 
     from allocsolve.api.files import output_format, to_bytes
@@ -128,7 +128,7 @@ def plot(
     instance: options.Instance,
     solution: options.Solution,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="A .svg, .png or .html file.")
+        str, typer.Option("-o", "--output", metavar="FILE", help="A .svg, .png or .html file.")
     ],
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="Title (default: the name).")
@@ -145,13 +145,14 @@ def plot(
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
-    values.choice("suffix of -o", output.suffix.lower(), (".svg", ".png", ".html"))
-    console.output.require(output)
+    target = Path(output)
+    form = values.choice("suffix of -o", target.suffix.lower(), (".svg", ".png", ".html"))
+    console.output.require(target)
     problem, entries = _scheduled(instance, solution, format_name, nodes, index_base)
 
     from allocsolve.plots import gantt
 
-    console.emit(gantt(problem, entries, form=output.suffix[1:].lower(), title=title), output)
+    console.emit(gantt(problem, entries, form=form[1:], title=title), target)
     console.warn(problem.warnings)
     return 0
 
