@@ -24,8 +24,8 @@ from allocsolve.models.dag.timelines import FOREVER, line
 
 __all__ = ["Plan", "generate", "serial_schedule"]
 
-_REPAIRS = 200
-"""Passes after which generation gives up on upper bounds of starts."""
+_REPAIR_WORK = 5000
+"""Tasks placed in repeated passes before generation gives up on upper bounds of starts."""
 
 _CLOCK_STEP = 1024
 """Tasks placed between two looks at the clock: a thousand are always placed."""
@@ -102,7 +102,8 @@ def _generate(network: Network, priority: Sequence[float], stop: Stop) -> Plan |
     Neumann and Schwindt 2001).
     """
     floor = list(network.release)
-    for _ in range(_REPAIRS if network.bounded else 1):
+    passes = max(20, _REPAIR_WORK // max(1, len(network))) if network.bounded else 1
+    for _ in range(passes):
         attempt = _Pass(network, floor, stop)
         if attempt.run(priority):
             return Plan(attempt.start, attempt.way)

@@ -11,7 +11,7 @@ from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag import cpsat
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.improve import improve
-from allocsolve.solvers.dag.opening import open_run
+from allocsolve.solvers.dag.opening import Opening, open_run
 from allocsolve.solvers.dag.settings import read_settings, shown
 
 __all__ = ["SETTINGS", "solve"]
@@ -35,19 +35,31 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     own = own_solver(control, shown(settings, SETTINGS))
     if opening.reason is not None:
         return infeasible(own, opening.reason)
+    ended_by = _sample(problem, control, opening)
+    if ended_by is not None:
+        return finished(control, own, ended_by)
     excuse = overflow(problem, cpsat.horizon(problem, control))
-    if excuse is None:
-        samples: int | None = _PLACEMENTS // max(1, len(problem.tasks))
-        ended_by = improve(problem, opening.network, control, samples=samples, first=opening.plan)
-        if control.stopped() is not None:
-            return finished(control, own, ended_by)
-        if _is_worth_the_engine(control):
-            return cpsat.run_engine(problem, control, settings)
+    if excuse is None and _is_worth_the_engine(control):
+        return cpsat.run_engine(problem, control, settings)
     control.phase("sampling schedules")
     samples = None if control.limits.deadline is not None else 1000
     ended_by = improve(problem, opening.network, control, samples=samples, first=opening.plan)
     warnings = () if excuse is None else (f"CP-SAT was not used: {excuse}",)
     return finished(control, own, ended_by, deterministic=False, warnings=warnings)
+
+
+def _sample(
+    problem: DagProblem, control: Control[Schedule], opening: Opening
+) -> Termination | None:
+    """Spend a moment on better schedules; return why the run should end now, if it should.
+
+    Where starts are bounded from above one schedule costs many passes, and the engine is
+    better at finding one.
+    """
+    if not opening.network.bounded:
+        samples = _PLACEMENTS // max(1, len(problem.tasks))
+        improve(problem, opening.network, control, samples=samples, first=opening.plan)
+    return control.stopped()
 
 
 def _is_worth_the_engine(control: Control[Schedule]) -> bool:

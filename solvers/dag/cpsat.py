@@ -126,7 +126,15 @@ def _outcome(control: Control[Schedule], solver: SolverInfo, report: EngineRun) 
     return finished(
         control,
         solver,
-        control.stopped() or Termination.FINISHED,
+        _ended_by(control, report),
         deterministic=control.limits.threads == 1,
         abandoned=report.abandoned,
     )
+
+
+def _ended_by(control: Control[Schedule], report: EngineRun) -> Termination:
+    """Return what ended the engine; it calls an answer within the gap optimal."""
+    if report.status is EngineStatus.OPTIMAL:
+        return control.stopped() or Termination.FINISHED
+    # The engine's clock may ring a little before ours.
+    return control.stopped() or Termination.TIME_LIMIT

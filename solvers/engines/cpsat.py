@@ -160,9 +160,11 @@ class _Job(Generic[AnswerT]):
         self._error: BaseException | None = None
         self._run: EngineRun | None = None
         self._bound: int | None = None
+        self._left_behind = False
         self._solver = cp_model.CpSolver()
         self._solver.best_bound_callback = self._note_bound
-        self._callback = _callback(self, accept)
+        self._accept = accept
+        self._callback = _callback(self)
         _configure(self._solver.parameters, control, parameters)
 
     def work(self) -> None:
@@ -186,18 +188,27 @@ class _Job(Generic[AnswerT]):
         self._error = self._error or error
         self._solver.stop_search()
 
+    def take(self, value_of: Callable[[cp_model.IntVar], int]) -> None:
+        """Hand a solution on, unless the caller has left."""
+        try:
+            if not self._left_behind:
+                self._accept(value_of)
+        except BaseException as error:
+            self.fail(error)
+
     def outcome(self, *, abandoned: bool) -> EngineRun:
         """Return how the run ended, or raise what went wrong."""
         if self._error is not None:
             raise self._error
         if abandoned or self._run is None:
+            self._left_behind = True
             return EngineRun(EngineStatus.UNKNOWN, self._bound, abandoned=True)
         return self._run
 
     def _note_bound(self, bound: float) -> None:
         """Keep a bound; the objective is integral, so it can be rounded up."""
         try:
-            if not math.isfinite(bound):
+            if self._left_behind or not math.isfinite(bound):
                 return
             value = math.ceil(bound - 1e-6)
             self._bound = value if self._bound is None else max(value, self._bound)
@@ -206,17 +217,14 @@ class _Job(Generic[AnswerT]):
             self.fail(error)
 
 
-def _callback(job: _Job[AnswerT], accept: Accept) -> cp_model.CpSolverSolutionCallback:
+def _callback(job: _Job[AnswerT]) -> cp_model.CpSolverSolutionCallback:
     from ortools.sat.python import cp_model
 
     class Callback(cp_model.CpSolverSolutionCallback):
         """Hands every solution on."""
 
         def on_solution_callback(self) -> None:
-            try:
-                accept(self.value)
-            except BaseException as error:
-                job.fail(error)
+            job.take(self.value)
 
     return Callback()
 
