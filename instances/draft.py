@@ -25,10 +25,13 @@ class Draft:
     lines
         For each table of the document (``"tasks"``, ``"edges"``) the line of every record;
         None if the file is the JSON document itself, so that JSON paths mean something.
+    notes
+        Warnings: what was assumed, rounded or left out while reading.
     """
 
     document: DagDocument
     lines: Mapping[str, Sequence[int]] | None = None
+    notes: tuple[str, ...] = ()
 
     def build(self, origin: InstanceInfo) -> DagProblem:
         """Build the problem; an error names a line of the file, or a path in JSON.
@@ -39,7 +42,7 @@ class Draft:
             If ids, references, numbers or precedence are wrong.
         """
         try:
-            return DagProblem.from_document(self.document, origin)
+            return DagProblem.from_document(self.document, origin, self.notes)
         except InputError as error:
             if self.lines is None:
                 raise

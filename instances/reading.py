@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import BinaryIO
 
 import msgspec
@@ -52,7 +53,7 @@ def read(
     try:
         chosen = forced or detect(loaded, index_base)
         draft = _parse(loaded, chosen, index_base, guessed=forced is None)
-        return _with_options(draft, nodes).build(_origin(loaded, chosen, draft))
+        return _with_options(draft, chosen, nodes).build(_origin(loaded, chosen, draft))
     except InputError as error:
         raise error.located(loaded.label) from None
 
@@ -74,15 +75,21 @@ def _parse(source: Source, chosen: Format, index_base: int | None, *, guessed: b
         ) from None
     if draft.document.name:
         return draft
-    return Draft(msgspec.structs.replace(draft.document, name=source.name), draft.lines)
+    return replace(draft, document=msgspec.structs.replace(draft.document, name=source.name))
 
 
-def _with_options(draft: Draft, nodes: str | int | None) -> Draft:
-    if nodes is None:
-        return draft
-    from allocsolve.instances.machines import with_nodes
+def _with_options(draft: Draft, chosen: Format, nodes: str | int | None) -> Draft:
+    if nodes is not None:
+        from allocsolve.instances.machines import with_nodes
 
-    return Draft(with_nodes(draft.document, nodes), draft.lines)
+        return replace(draft, document=with_nodes(draft.document, nodes))
+    if chosen.tasks_only:
+        raise InputError(
+            f"a file in format '{chosen.name}' describes tasks only: it has no nodes to run on",
+            allowed="--nodes N (identical nodes) or --nodes FILE (JSON with nodes and links)",
+            remedy="add --nodes N",
+        )
+    return draft
 
 
 def _origin(source: Source, chosen: Format, draft: Draft) -> InstanceInfo:

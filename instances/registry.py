@@ -49,6 +49,8 @@ class Format:
         Module that implements it.
     index_base
         Number from which the format counts machines (or jobs); None if it has no such numbers.
+    tasks_only
+        Whether nodes must come from the option ``nodes``, since the format has none.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Format:
     can_write: bool
     target: str
     index_base: int | None = None
+    tasks_only: bool = False
 
     def load(self) -> FormatModule:
         """Import and return the module of this format."""

@@ -53,6 +53,7 @@ class DagProblem(DagData):
     """
 
     origin: InstanceInfo = field(default_factory=InstanceInfo)
+    notes: tuple[str, ...] = ()
     arrays: DagArrays = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -63,8 +64,16 @@ class DagProblem(DagData):
         object.__setattr__(self, "arrays", build_arrays(self))
 
     @classmethod
-    def from_document(cls, document: DagDocument, origin: InstanceInfo | None = None) -> DagProblem:
-        """Build the problem that an instance document describes."""
+    def from_document(
+        cls,
+        document: DagDocument,
+        origin: InstanceInfo | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> DagProblem:
+        """Build the problem that an instance document describes.
+
+        ``notes`` are warnings of the reader of the file.
+        """
         return cls(
             tasks=document.tasks,
             edges=document.edges,
@@ -78,6 +87,7 @@ class DagProblem(DagData):
             name=document.name,
             time_unit=document.time_unit,
             origin=origin or InstanceInfo(name=document.name),
+            notes=notes,
         )
 
     def to_document(self) -> DagDocument:
@@ -110,7 +120,7 @@ class DagProblem(DagData):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What was repaired or left out while reading."""
-        return self.arrays.warnings
+        return (*self.notes, *self.arrays.warnings)
 
     @cached_property
     def task_index(self) -> Mapping[str, int]:
