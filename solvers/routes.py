@@ -74,6 +74,8 @@ _BASIC = frozenset(
         Feature.LAGS,
         Feature.MAX_LAGS,
         Feature.COMMUNICATION,
+        Feature.PROJECT,
+        Feature.START_LAGS,
     }
 )
 

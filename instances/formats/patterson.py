@@ -152,7 +152,8 @@ def render(problem: DagProblem) -> tuple[str, list[str]]:
     UsageError
         If the problem is not such a project.
     """
-    project = project_of(problem, "patterson", frozenset({Feature.RENEWABLE}), base=1)
+    honours = frozenset({Feature.PROJECT, Feature.RENEWABLE})
+    project = project_of(problem, "patterson", honours, base=1)
     text = [f"{len(project.activities)} {len(project.capacities)}", " ".join(project.capacities)]
     for activity in project.activities:
         duration, demand = activity.modes[0]

@@ -24,7 +24,16 @@ __all__ = ["fits", "parse", "render"]
 
 _LAG = re.compile(r"\[\s*(-?\d[^\]\s]*)\s*\]")
 _MOST = 10**7
-_HONOURED = frozenset({Feature.RENEWABLE, Feature.NONRENEWABLE, Feature.LAGS, Feature.MAX_LAGS})
+_HONOURED = frozenset(
+    {
+        Feature.PROJECT,
+        Feature.RENEWABLE,
+        Feature.NONRENEWABLE,
+        Feature.LAGS,
+        Feature.START_LAGS,
+        Feature.MAX_LAGS,
+    }
+)
 
 
 def fits(text: str) -> bool:

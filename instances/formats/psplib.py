@@ -31,7 +31,7 @@ _RULE = re.compile(r"[*\-=_\s]+")
 _LABEL = re.compile(r"([RND])\s*(\d+)")
 _COUNTS = ("projects", "jobs", "- renewable", "- nonrenewable", "- doubly constrained")
 _MOST = 10**7
-_HONOURED = frozenset({Feature.MODES, Feature.RENEWABLE, Feature.NONRENEWABLE})
+_HONOURED = frozenset({Feature.PROJECT, Feature.MODES, Feature.RENEWABLE, Feature.NONRENEWABLE})
 
 
 def fits(text: str) -> bool:

@@ -72,6 +72,8 @@ JUDGED = frozenset(
         Feature.LAGS,
         Feature.MAX_LAGS,
         Feature.COMMUNICATION,
+        Feature.PROJECT,
+        Feature.START_LAGS,
     }
 )
 """The features of an instance that the rules cover; any other is refused by name."""

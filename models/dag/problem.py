@@ -36,6 +36,8 @@ class Feature:
     GANGS = "gangs"
     MOLDABLE = "moldable tasks"
     COLOCATION = "colocation"
+    PROJECT = "tasks without nodes"
+    START_LAGS = "lags from a start or below zero"
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +163,8 @@ def _features(problem: DagProblem) -> list[tuple[str, bool]]:
         (Feature.GANGS, any(task.width not in (None, 1) for task in tasks)),
         (Feature.MOLDABLE, any(task.speedup is not None for task in tasks)),
         (Feature.COLOCATION, any(task.colocate is not None for task in tasks)),
+        (Feature.PROJECT, bool((arrays.mode_node < 0).any())),
+        (Feature.START_LAGS, bool(arrays.edge_from_start.any() or (arrays.edge_min_lag < 0).any())),
     ]
 
 
