@@ -33,13 +33,19 @@ def refuse_inexpressible(
         )
 
 
-def common_losses(problem: DagProblem) -> list[str]:
-    """Return a sentence for everything that no text format holds and no schedule needs."""
+def common_losses(problem: DagProblem, *, data: bool = True) -> list[str]:
+    """Return a sentence for everything that no text format holds and no schedule needs.
+
+    Parameters
+    ----------
+    data
+        Whether the format leaves out the data of edges, too.
+    """
     tasks, nodes = problem.tasks, problem.nodes
     lost = [
         ("due dates", any(task.due is not None for task in tasks)),
         ("weights", any(task.weight != 1 for task in tasks)),
-        ("data of edges", any(edge.data for edge in problem.edges)),
+        ("data of edges", data and any(edge.data for edge in problem.edges)),
         ("prices of nodes", any(node.price for node in nodes)),
         ("power of nodes", any(node.power_busy or node.power_idle for node in nodes)),
         ("runtime laws of nodes", any(node.runtime or node.process for node in nodes)),

@@ -7,12 +7,13 @@ import msgspec
 from allocsolve.instances.formats.native import SCHEMA, decode
 from allocsolve.instances.source import load
 from allocsolve.instances.strict_json import loads
-from allocsolve.models.dag.data import DagDocument, Node
+from allocsolve.models.dag.data import DagDocument, DefaultLink, Node
 from allocsolve.models.errors import InputError, UsageError
 
-__all__ = ["identical_nodes", "with_nodes"]
+__all__ = ["MOST_NODES", "identical_nodes", "with_nodes"]
 
-_MOST = 10_000
+MOST_NODES = 10_000
+"""Largest number of nodes of an instance that a count asks for."""
 _TABLES = ("nodes", "links", "default_link")
 
 
@@ -24,8 +25,10 @@ def identical_nodes(count: int) -> list[Node]:
     UsageError
         If the count is not within 1..10000.
     """
-    if not 1 <= count <= _MOST:
-        raise UsageError(f"--nodes {count} is not allowed (allowed: 1..{_MOST}, or a JSON file)")
+    if not 1 <= count <= MOST_NODES:
+        raise UsageError(
+            f"--nodes {count} is not allowed (allowed: 1..{MOST_NODES}, or a JSON file)"
+        )
     return [Node(id=f"n{k}") for k in range(count)]
 
 
@@ -36,7 +39,8 @@ def with_nodes(document: DagDocument, nodes: str | int) -> DagDocument:
     ----------
     nodes
         A count, also as digits, or the path of a JSON file with ``nodes``, and optionally
-        ``links`` and ``default_link``.
+        ``links`` and ``default_link``. With a count every pair of nodes gets the default link
+        of the instance.
 
     Raises
     ------
@@ -45,7 +49,7 @@ def with_nodes(document: DagDocument, nodes: str | int) -> DagDocument:
     InputError
         If the file is wrong.
     """
-    new = _machines(nodes)
+    new = _machines(nodes, document.default_link)
     if document.tasks and all(task.modes is not None for task in document.tasks):
         raise UsageError("--nodes has no meaning here: every task has modes, none runs on a node")
     _keep_references(document, new.nodes)
@@ -54,12 +58,14 @@ def with_nodes(document: DagDocument, nodes: str | int) -> DagDocument:
     )
 
 
-def _machines(nodes: str | int) -> DagDocument:
+def _machines(nodes: str | int, default_link: DefaultLink | None) -> DagDocument:
     text = str(nodes)
     digits = text[1:] if text.startswith("-") else text
     if digits.isascii() and digits.isdigit():
-        count = int(text) if len(text) < 20 else _MOST + 1
-        return _document({"nodes": []}, identical_nodes(count))
+        count = int(text) if len(text) < 20 else MOST_NODES + 1
+        return msgspec.structs.replace(
+            _document({"nodes": []}), nodes=identical_nodes(count), default_link=default_link
+        )
     source = load(text)
     try:
         raw = loads(source.text)
@@ -75,7 +81,7 @@ def _machines(nodes: str | int) -> DagDocument:
         raise error.located(source.label) from None
 
 
-def _document(raw: dict[str, object], nodes: list[Node] | None = None) -> DagDocument:
+def _document(raw: dict[str, object]) -> DagDocument:
     tables = {key: value for key, value in raw.items() if key not in ("schema", "kind", "tasks")}
     unknown = [key for key in tables if key not in _TABLES]
     if unknown:
@@ -85,8 +91,7 @@ def _document(raw: dict[str, object], nodes: list[Node] | None = None) -> DagDoc
             remedy="delete the field",
             path=f"$.{unknown[0]}",
         )
-    document = decode({"schema": SCHEMA, "kind": "dag", "tasks": [], **tables})
-    return document if nodes is None else msgspec.structs.replace(document, nodes=nodes)
+    return decode({"schema": SCHEMA, "kind": "dag", "tasks": [], **tables})
 
 
 def _keep_references(document: DagDocument, nodes: list[Node]) -> None:

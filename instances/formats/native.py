@@ -11,6 +11,7 @@ from fractions import Fraction
 import msgspec
 
 from allocsolve.instances.draft import Draft
+from allocsolve.instances.json_dialects import dialect
 from allocsolve.instances.numerals import Numerals
 from allocsolve.instances.strict_json import NotANumber, Steps, loads, owner, path_text
 from allocsolve.instances.text import shorten
@@ -60,8 +61,8 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)\]|(\[\.\.\.\])")
 
 
 def fits(text: str) -> bool:
-    """Whether the text looks like JSON."""
-    return text.lstrip()[:1] in ("{", "[")
+    """Whether the text looks like JSON that is not in another format."""
+    return dialect(text) == "native"
 
 
 def parse(text: str) -> Draft:
