@@ -85,5 +85,5 @@ def _take_values_as_given(one: Any) -> None:  # noqa: ANN401  # a command of typ
 
     Every value is a text, a flag or a count; :mod:`allocsolve.cli.values` reads the texts.
     """
-    for parameter in one.params:
+    for parameter in (*one.params, one.get_help_option(typer.Context(one))):
         parameter.get_runtime_param = _AsGiven

@@ -71,7 +71,6 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
-    console.interrupts.defer()
     one_stdin(instance, warm_start)
     asked = _Asked(
         method,
