@@ -95,11 +95,9 @@ def _resource_energy(relaxation: Relaxation) -> Iterator[Bound]:
 
 def _machine(relaxation: Relaxation) -> Iterator[Bound]:
     arrays, problem = relaxation.arrays, relaxation.problem
-    bound_to = relaxation.only_node
-    for node in np.unique(bound_to[bound_to >= 0]).tolist():
-        work = np.where(bound_to == node, relaxation.min_duration, 0)
+    for node, tasks in relaxation.bound_tasks():
         slots = int(arrays.node_slots[node])
-        window = _window(relaxation, work, slots)
+        window = _window(relaxation, relaxation.min_duration[tasks], slots, tasks)
         if window is not None:
             yield Bound(
                 window.value,
@@ -135,8 +133,10 @@ def _disjunctive(relaxation: Relaxation) -> Iterator[Bound]:
             )
 
 
-def _window(relaxation: Relaxation, work: Energy, capacity: int) -> Window | None:
-    return best_window(relaxation.head, relaxation.tail, work, capacity)
+def _window(
+    relaxation: Relaxation, work: Energy, capacity: int, tasks: IntArray | slice = slice(None)
+) -> Window | None:
+    return best_window(relaxation.head[tasks], relaxation.tail[tasks], work, capacity)
 
 
 def _inside(relaxation: Relaxation, window: Window, work: IntArray) -> list[int]:

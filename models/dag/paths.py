@@ -172,6 +172,14 @@ class Relaxation:
         bound: IntArray = np.where((least == greatest) & (offset[1:] > offset[:-1]), least, -1)
         return bound
 
+    def bound_tasks(self) -> list[tuple[int, IntArray]]:
+        """Return each node to which tasks are bound, with these tasks."""
+        bound = np.flatnonzero(self.only_node >= 0)
+        bound = bound[np.argsort(self.only_node[bound], kind="stable")]
+        nodes, first = np.unique(self.only_node[bound], return_index=True)
+        groups = np.split(bound, first[1:])
+        return list(zip(nodes.tolist(), groups, strict=False))  # no nodes: one empty group
+
     def only_within(self, nodes: IntArray) -> BoolArray:
         """Return which tasks can run on these nodes only, bool (n,)."""
         allowed = np.zeros(len(self.arrays.node_slots) + 1, np.bool_)

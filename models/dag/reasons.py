@@ -166,9 +166,10 @@ def _places(relaxation: Relaxation) -> Iterator[_Place]:
             arrays.resource_unit[r],
             resource=problem.resources[r].id,
         )
-    only_node, duration = relaxation.only_node, relaxation.min_duration
-    for k in np.unique(only_node[only_node >= 0]).tolist():
-        work = np.where(only_node == k, duration, 0)
+    duration = relaxation.min_duration
+    for k, tasks in relaxation.bound_tasks():
+        work = np.zeros_like(duration)
+        work[tasks] = duration[tasks]
         yield _Place(work, int(arrays.node_slots[k]), node=problem.nodes[k].id)
     for nodes in [*eligible_sets(relaxation), np.arange(len(arrays.node_slots))]:
         work = np.where(relaxation.only_within(nodes), duration, 0)
