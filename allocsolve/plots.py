@@ -42,7 +42,10 @@ _COLOURS = (
 _INK = "#333333"
 _GRID = "#E3E6EA"
 _WIDTH = 10.0
+_LONGEST_CHART = 40.0
+"""Inches; beyond that rows get thinner than print, and their labels are left out."""
 _MOST_PROFILES = 6
+_SMALLEST_PRINT = 4.0
 _lock = threading.Lock()
 
 
@@ -91,8 +94,17 @@ def gantt(
     except ImportError:
         raise SolverMissing("plots need matplotlib: pip install 'allocsolve[plot]'") from None
     heading = title if title is not None else _heading(problem, entries)
-    settings = {"svg.hashsalt": "allocsolve", "font.family": "DejaVu Sans", "font.size": 8}
-    with _lock, mpl.rc_context(settings):
+    with (
+        _lock,
+        mpl.rc_context(
+            {
+                "svg.hashsalt": "allocsolve",  # no random ids
+                "font.family": "DejaVu Sans",
+                "font.size": 8,
+                "text.parse_math": False,  # a task may be called $x$
+            }
+        ),
+    ):
         figure = _draw(problem, entries, heading)
         image = _saved(figure, "png" if form == "png" else "svg")
     return _page(image, heading) if form == "html" else image
@@ -157,11 +169,12 @@ def _draw(problem: DagProblem, entries: Sequence[ScheduledTask], heading: str) -
 def _row_height(rows: int, *, on_nodes: bool) -> float:
     """Inches for a row: fewer when there are many, never less than a line of small print."""
     largest, smallest = (0.46, 0.16) if on_nodes else (0.2, 0.1)
-    return min(largest, max(smallest, 9 / max(rows, 1)))
+    height = min(largest, max(smallest, 9 / max(rows, 1)))
+    return min(height, _LONGEST_CHART / max(rows, 1))
 
 
 def _font_size(row: float) -> float:
-    return max(5.0, min(8.0, row * 72 * 0.66))
+    return min(8.0, row * 72 * 0.7)
 
 
 def _node_bars(
@@ -236,7 +249,7 @@ def _label_inside(axis: Axes, bar: _Bar, size: float, share: float) -> None:
     """Write the task into its bar where it fits (a letter takes about 0.62 of its size)."""
     room = share * (_WIDTH - 1.2) * 72
     fitting = min(size, room / (0.66 * max(len(bar.entry.task), 1)), bar.height * 22)
-    if fitting < 4:
+    if fitting < _SMALLEST_PRINT:
         return
     axis.text(
         float(bar.entry.start + bar.entry.end) / 2,
@@ -252,6 +265,8 @@ def _label_inside(axis: Axes, bar: _Bar, size: float, share: float) -> None:
 
 def _label_beside(axis: Axes, bar: _Bar, size: float, *, before: bool) -> None:
     """Write the task next to its bar, where the eye is, not at the far end of the row."""
+    if size < _SMALLEST_PRINT:
+        return
     axis.annotate(
         bar.entry.task,
         (float(bar.entry.start if before else bar.entry.end), bar.row),
