@@ -100,6 +100,7 @@ class _Head:
 def _sections(text: str) -> Mapping[str, _Section]:
     current = _Section(1, [])
     sections = {_HEAD: current}
+    number = 1
     for number, line in lines(text):
         if _RULE.fullmatch(line):
             continue
@@ -121,6 +122,7 @@ def _sections(text: str) -> Mapping[str, _Section]:
                 f"the section {title} is missing",
                 allowed=f"the sections {', '.join(_NEEDED)}",
                 remedy="complete the file, or name its format with --format",
+                line=number if len(sections) > 1 else None,
             )
     return sections
 
