@@ -1,6 +1,6 @@
 """Lower bounds on the makespan that need no search, each with its source.
 
-All of them relax a schedule to the heads and tails of :mod:`allocsolve.models.dag.paths` and
+All of them relax a schedule to the heads and tails of :mod:`allocsolve.models.dag.relaxation` and
 to the least amount of work that the modes allow, so they hold for minimum and maximum lags,
 releases, several modes, slots, speeds and communication.
 """
@@ -14,14 +14,14 @@ import numpy as np
 from allocsolve.models.arrays import IntArray
 from allocsolve.models.dag.area import area_weights
 from allocsolve.models.dag.disjunctive import cliques
-from allocsolve.models.dag.paths import (
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.relaxation import (
     Relaxation,
     earliest_starts,
     heads,
     latest_starts,
     tails,
 )
-from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.windows import Energy, Window, best_window
 from allocsolve.models.exact import plain
 from allocsolve.models.result import Bound

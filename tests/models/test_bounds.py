@@ -195,6 +195,26 @@ def test_area_of_a_set_of_eligible_nodes() -> None:
     assert lower_bounds(problem)[0].source == "node_area"
 
 
+def test_dead_nodes_offer_nothing() -> None:
+    """A node of speed 0 runs no task, so its slots must not weaken the bound."""
+    problem = DagProblem(
+        tasks=[Task(id=f"t{i}", work=2) for i in range(4)],
+        nodes=[Node(id="a"), Node(id="b"), Node(id="dead", speed=0, slots=9)],
+    )
+    assert _values(problem)["node_area"] == 4
+
+
+def test_tasks_without_any_mode_do_not_break_bounds() -> None:
+    """Bounds are asked for before anybody explains why the instance is infeasible."""
+    problem = DagProblem(
+        tasks=[Task(id="a", work=2), Task(id="b", work=2)],
+        edges=[Edge(source="a", target="b", min_lag=3)],
+        nodes=[Node(id="dead", speed=0)],
+        resources=[Resource(id="R1", capacity=1)],
+    )
+    assert _values(problem) == {"critical_path": 3}
+
+
 def test_only_modes_that_fit_count() -> None:
     """A fast mode that needs more than there is cannot shorten the project."""
     modes = [Mode(duration=1, demand={"R1": 3}), Mode(duration=5, demand={"R1": 2})]
