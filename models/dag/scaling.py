@@ -63,10 +63,7 @@ def build_arrays(data: DagData) -> DagArrays:
     scale = _Scale(tick)
     latency, data_time, linked = links.arrays(scale)
     resource_unit, capacity, demand = _resources(data, modes)
-    edge_data = [
-        scale.within(int(edge.data / data_unit) if edge.data else 0, "data of an edge")
-        for edge in edges
-    ]
+    edge_data = _edge_data(edges, data_unit, scale)
     largest_delay = int(latency.max(initial=0)) + max(edge_data, default=0) * int(
         data_time.max(initial=0)
     )
@@ -198,6 +195,11 @@ def _merge_edges(data: DagData, warnings: list[str]) -> list[_RawEdge]:
             "the tightest of each lag holds"
         )
     return [merged[key] for key in sorted(merged)]
+
+
+def _edge_data(edges: Sequence[_RawEdge], unit: Fraction, scale: _Scale) -> list[int]:
+    field = "data of an edge"
+    return [scale.within(int(edge.data / unit) if edge.data else 0, field) for edge in edges]
 
 
 def _tightest(a: _RawEdge, b: _RawEdge) -> _RawEdge:
