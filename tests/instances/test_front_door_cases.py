@@ -32,7 +32,7 @@ def test_decimal_durations_are_exact(read_text: ReadText) -> None:
 def test_machines_from_zero_need_the_option(read_text: ReadText) -> None:
     """Index 0 must not wrap to the last machine; with the option it is machine 0."""
     text = "2 2\n2 1 0 3 1 1 4\n2 1 1 2 1 0 5\n"
-    with pytest.raises(InputError, match="machine 0.*1\\.\\.2") as caught:
+    with pytest.raises(InputError, match=r"machine 0.*1\.\.2") as caught:
         read_text(text, "fjsp")
     assert caught.value.line == 2
     assert "--index-base 0" in str(caught.value.remedy)
@@ -92,9 +92,7 @@ def test_demand_above_capacity_is_read(read_text: ReadText, psplib_text: Psplib)
 def test_editors_may_leave_marks(read_text: ReadText) -> None:
     """BOM, CRLF, tabs, trailing blanks and blank lines carry no meaning."""
     plain = read_text("2 2\n2 1 1 3 1 2 4\n2 1 2 2 1 1 5\n", "fjsp")
-    marked = read_text(
-        "\ufeff2 2\r\n2\t1 1 3 1 2 4 \r\n2 1 2 2 1 1 5\r\n\r\n\r\n", "fjsp"
-    )
+    marked = read_text("\ufeff2 2\r\n2\t1 1 3 1 2 4 \r\n2 1 2 2 1 1 5\r\n\r\n\r\n", "fjsp")
     assert marked.to_document().tasks == plain.to_document().tasks
     assert marked.durations == plain.durations
 
