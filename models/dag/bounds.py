@@ -114,7 +114,9 @@ def _node_area(relaxation: Relaxation) -> Iterator[Bound]:
             yield Bound(
                 window.value,
                 "node_area",
-                f"the tasks fill {area.where} {_between(relaxation, window)}",
+                f"the tasks keep {area.where} busy for "
+                f"{_time(relaxation, window.value - window.head - window.tail)} "
+                f"{_between(relaxation, window)}",
             )
 
 

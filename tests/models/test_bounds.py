@@ -185,6 +185,18 @@ def test_area_of_nodes(speeds: Sequence[int], works: Sequence[int], least: float
     assert _values(problem)["node_area"] <= least + float(problem.arrays.tick)
 
 
+def test_two_machines_where_a_relative_gap_misleads() -> None:
+    """The optimum is 5027785; half of the work is near, and the bound stays below it."""
+    works = [967897, 976220, 1079636, 1079327, 948686, 1070920, 960439, 1074636, 938577, 959025]
+    problem = DagProblem(
+        tasks=[Task(id=f"t{i}", work=work) for i, work in enumerate(works)],
+        nodes=[Node(id="a"), Node(id="b")],
+    )
+    best = lower_bounds(problem)[0]
+    assert best.value == -(-sum(works) // 2) <= 5027785
+    assert best.detail.startswith(f"the tasks keep all nodes busy for {best.value} after")
+
+
 def test_area_of_a_set_of_eligible_nodes() -> None:
     """An idle third node does not help tasks that may not use it."""
     problem = DagProblem(
