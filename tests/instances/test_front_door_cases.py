@@ -84,6 +84,15 @@ def test_large_durations_are_legal(read_text: ReadText, psplib_text: Psplib) -> 
     assert problem.arrays.mode_duration.sum() * problem.arrays.tick == 2 * 10**15
 
 
+def test_release_date_of_a_project_is_kept(read_text: ReadText, psplib_text: Psplib) -> None:
+    """A release date in PROJECT INFORMATION moves the whole project."""
+    information = (
+        "PROJECT INFORMATION:\npronr.  #jobs rel.date duedate tardcost  MPM-Time\n1 2 5 9 0 7\n"
+    )
+    text = psplib_text().replace("PRECEDENCE", information + "PRECEDENCE")
+    assert [task.release for task in read_text(text).tasks] == [5, 0, 0, 0]
+
+
 def test_demand_above_capacity_is_read(read_text: ReadText, psplib_text: Psplib) -> None:
     """It is a matter for the reasons of infeasibility, not for the reader."""
     assert read_text(psplib_text(demand=(0, 5, 2, 0))).arrays.mode_demand.max() == 5

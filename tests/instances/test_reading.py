@@ -60,6 +60,13 @@ def test_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.source == "<stdin>"
 
 
+def test_closed_standard_input_is_an_input_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Started with a closed descriptor 0, Python has no sys.stdin at all."""
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(InputError, match="closed"):
+        read("-")
+
+
 def test_text_stream_is_refused() -> None:
     """Decoding is the reader's business: BOM and digest need the bytes."""
     with pytest.raises(UsageError, match="rb"):
