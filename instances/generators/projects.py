@@ -7,7 +7,7 @@ constraints", report WIOR-543, Karlsruhe (1998), for lags.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -54,7 +54,7 @@ MULTIMODE = (
 LAGS = (
     *RCPSP,
     Setting("max_lag_share", 0.3, 0, 1, "share of the tasks from which a maximum lag leads on"),
-    Setting("slack", 0.3, 0, 100, "maximum lag beyond the longest path, as a share of it"),
+    Setting("slack", 0.3, 0, 100, "maximum lag beyond the earliest distance, as a share of it"),
 )
 """Settings of the family ``lags``."""
 
@@ -81,20 +81,45 @@ def draw_lags(draw: Draw, tasks: int, values: Values) -> DagProblem:
     """Draw a project with lags from start to start; scarce resources may leave no schedule.
 
     Every arc has a minimum lag of up to one and a half durations. A maximum lag leads from
-    a task to one of those soon behind it and leaves ``slack`` beyond the longest path, so the
-    lags alone never contradict each other.
+    a task to one of those soon behind it and leaves ``slack`` beyond their distance in the
+    earliest schedule, so the lags alone never contradict each other.
     """
     arcs = draw_network(draw, tasks, values.number("network_complexity")).arcs
     needs = _needs(draw, tasks, values, modes=1)
     lags = {(i, j): draw.integer(0, needs[i][0].duration * 3 // 2) for i, j in arcs}
-    edges = [_edge(i, j, min_lag=lag, lag_from="start") for (i, j), lag in lags.items()]
-    leaving: list[list[tuple[int, int]]] = [[] for _ in range(tasks)]
-    for i, j in arcs:
-        leaving[i].append((j, lags[i, j]))
-    for i in range(tasks):
-        if draw.chance(values.number("max_lag_share")):
-            edges.extend(_maximum_lag(draw, i, _paths_from(i, leaving), values.number("slack")))
+    most = _maximum_lags(draw, tasks, lags, values)
+    pairs = [*lags, *(pair for pair in most if pair not in lags)]
+    edges = [
+        _edge(i, j, min_lag=lags.get((i, j), 0), max_lag=most.get((i, j)), lag_from="start")
+        for i, j in pairs
+    ]
     return _problem(needs, edges, lags, values)
+
+
+def _maximum_lags(
+    draw: Draw, tasks: int, lags: Mapping[Arc, int], values: Values
+) -> dict[Arc, int]:
+    starts = _earliest(tasks, lags)
+    leaving: list[list[int]] = [[] for _ in range(tasks)]
+    for i, j in lags:
+        leaving[i].append(j)
+    most: dict[Arc, int] = {}
+    for i in range(tasks):
+        behind = _soon_behind(i, leaving)
+        if draw.chance(values.number("max_lag_share")) and behind:
+            j = draw.choice(behind)
+            distance = starts[j] - starts[i]
+            most[i, j] = distance + round(distance * values.number("slack"))
+    return most
+
+
+def _soon_behind(i: int, leaving: Sequence[Sequence[int]]) -> list[int]:
+    """Return the tasks to which a path leads from task i, if they are not far behind it."""
+    found = {i}
+    for a in range(i, min(i + _REACH, len(leaving))):
+        if a in found:
+            found.update(b for b in leaving[a] if b <= i + _REACH)
+    return sorted(found - {i})
 
 
 @dataclass(frozen=True)
@@ -153,30 +178,6 @@ def _precedence(arcs: Sequence[Arc]) -> list[Edge]:
 def _finish_lags(arcs: Sequence[Arc], needs: Sequence[Sequence[_Need]]) -> dict[Arc, int]:
     """Return the lag from start to start of each precedence, in the shortest mode."""
     return {(i, j): needs[i][0].duration for i, j in arcs}
-
-
-def _paths_from(i: int, leaving: Sequence[Sequence[tuple[int, int]]]) -> dict[int, int]:
-    """Return the longest path from task i to each task not far behind it.
-
-    Arcs lead upward, so no path between two tasks leaves the range between them.
-    """
-    longest = {i: 0}
-    last = min(i + _REACH, len(leaving) - 1)
-    for a in range(i, last):
-        if a in longest:
-            for b, lag in leaving[a]:
-                if b <= last:
-                    longest[b] = max(longest.get(b, 0), longest[a] + lag)
-    del longest[i]
-    return longest
-
-
-def _maximum_lag(draw: Draw, i: int, behind: Mapping[int, int], slack: float) -> Iterator[Edge]:
-    if behind:
-        j = draw.choice(sorted(behind))
-        least = behind[j]
-        most = least + round(least * slack)
-        yield _edge(i, j, min_lag=least, max_lag=most, lag_from="start")
 
 
 def _problem(
