@@ -197,12 +197,10 @@ def generate(
     console.output.require(target)
 
     from allocsolve.api.files import output_format, to_bytes
-    from allocsolve.instances.generators.dag import FAMILIES
     from allocsolve.instances.generators.dag import generate as draw
 
-    values.choice("kind", family, list(FAMILIES))
     wanted = to or ("native" if target is None else output_format(target))
-    problem = draw(family, tasks=count, seed=number, **values.typed(table))
+    problem = draw(family, tasks=count, seed=number, **table)
     data, losses = to_bytes(problem, wanted)
     console.emit(data, target)
     console.warn(losses)

@@ -16,7 +16,6 @@ __all__ = [
     "seed",
     "settings",
     "threads",
-    "typed",
     "whole",
 ]
 
@@ -151,19 +150,3 @@ def settings(pairs: Sequence[str] | None) -> dict[str, str]:
             raise UsageError(f"--set gives '{key}' twice\n  allowed: each key once")
         table[key] = value
     return table
-
-
-def typed(table: dict[str, str]) -> dict[str, int | float | str]:
-    """Return settings as the numbers that they look like."""
-    return {key: _typed(text) for key, text in table.items()}
-
-
-def _typed(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            value = kind(text)
-        except ValueError:
-            continue
-        if math.isfinite(value):
-            return value
-    return text
