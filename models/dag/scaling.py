@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import itemgetter
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,6 +17,10 @@ from allocsolve.models.errors import InputError
 from allocsolve.models.exact import LARGEST, Number, exact, grid
 
 __all__ = ["build_arrays"]
+
+
+_Host: TypeAlias = tuple[int, Node, Fraction]
+"""Index, data and speed of a node."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +135,8 @@ def _modes(data: DagData, warnings: list[str]) -> list[_RawMode]:
     dead = [node.id for node in data.nodes if exact(node.speed) == 0]
     if dead:
         warnings.append(f"nodes with speed 0 are left out: {', '.join(dead)}")
-    alive = [(k, node, exact(node.speed)) for k, node in enumerate(data.nodes)]
-    alive = [host for host in alive if host[2] != 0]
+    hosts = [(k, node, exact(node.speed)) for k, node in enumerate(data.nodes)]
+    alive = {node.id: (k, node, speed) for k, node, speed in hosts if speed != 0}
     modes: list[_RawMode] = []
     for i, task in enumerate(data.tasks):
         if task.modes is None:
@@ -146,13 +152,18 @@ def _node_modes(
     i: int,
     task: Task,
     row: Mapping[str, Number] | None,
-    alive: Sequence[tuple[int, Node, Fraction]],
+    alive: Mapping[str, _Host],
 ) -> list[_RawMode]:
     demand = {name: exact(amount) for name, amount in task.demand.items()}
-    hosts = [host for host in alive if _is_eligible(task, host[1].id, host[1].type)]
     if row is not None:
-        present = [(k, row[node.id]) for k, node, _ in hosts if node.id in row]
-        return [_RawMode(i, exact(duration), k, 0, demand) for k, duration in present]
+        # Only the nodes listed: a large shop has few for each of its many tasks.
+        candidates = sorted((alive[node] for node in row if node in alive), key=itemgetter(0))
+    else:
+        candidates = list(alive.values())
+    hosts = [host for host in candidates if _is_eligible(task, host[1].id, host[1].type)]
+    if row is not None:
+        listed = [(k, row[node.id]) for k, node, _ in hosts]
+        return [_RawMode(i, exact(duration), k, 0, demand) for k, duration in listed]
     assert task.work is not None
     work = exact(task.work)
     times = [(k, work if speed == 1 else work / speed) for k, _, speed in hosts]
