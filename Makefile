@@ -7,13 +7,29 @@ SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 python; do \
 	$$p -c "$(SUITABLE)" >/dev/null 2>&1 && echo $$p && break; done)
 OUT := demo-output
+SAMPLES := instances/bundled
 # The environment names the checkout it was made for, so that a copied folder makes its own.
 HERE := $(VENV)/.made-for$(subst /,-,$(subst $() ,-,$(CURDIR)))
 
 .PHONY: demo test lint types coverage clean
 
 demo: $(VENV)/.demo
-	@$(RUN)/python benchmarks/demo.py $(RUN)/allocsolve $(OUT)
+	mkdir -p $(OUT)
+	$(RUN)/allocsolve doctor --compile
+	$(RUN)/allocsolve solve $(SAMPLES)/ft06.txt -o $(OUT)/ft06.json
+	$(RUN)/allocsolve check -v $(SAMPLES)/ft06.txt $(OUT)/ft06.json -o $(OUT)/ft06-check.json
+	$(RUN)/allocsolve plot $(SAMPLES)/ft06.txt $(OUT)/ft06.json -o $(OUT)/ft06.svg
+	$(RUN)/allocsolve solve $(SAMPLES)/house.sm -o $(OUT)/house.json
+	$(RUN)/allocsolve check -v $(SAMPLES)/house.sm $(OUT)/house.json -o $(OUT)/house-check.json
+	$(RUN)/allocsolve plot $(SAMPLES)/house.sm $(OUT)/house.json -o $(OUT)/house.svg
+	@grep -q '"status": "OPTIMAL"' $(OUT)/ft06.json && grep -q '"value": 55,' $(OUT)/ft06.json
+	@echo
+	@echo "ft06, a job shop of 6 jobs on 6 machines: makespan 55, proven optimal and checked."
+	@echo "house, a project of 16 tasks on 2 resources:"
+	@grep -E '"(status|objective)"' $(OUT)/house.json
+	@echo
+	@echo "In $(OUT)/:"
+	@ls $(OUT)
 
 test: lint types coverage
 

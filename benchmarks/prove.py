@@ -25,6 +25,8 @@ SMALL_PROJECT, SMALL_SHOP = 32, 60
 ALSO_PROVEN = {"ft20", "la16"}
 ONLY_AN_ANSWER = {"j3013_3"}
 LARGEST_GAP = {"abz5": 0.01, "orb01": 0.02, "mk07": 0.08}
+SOON = 2.0
+"""Seconds within which infeasible files should be proven; later ones are marked."""
 PATIENCE = {"j309_2": 3.0}
 """Files that may take longer than the others, by this factor."""
 
@@ -44,6 +46,8 @@ class Line:
     def __str__(self) -> str:
         known = "infeasible" if self.known.infeasible else _span(self.known)
         verdict = f"FAIL {self.failure}" if self.failure else "pass"
+        if self.asked == "infeasible" and self.seconds > SOON:
+            verdict += f", later than {SOON:g} s"
         return (
             f"{self.known.name:38} {self.status:10} value {_show(self.value):>6} "
             f"bound {_show(self.bound):>6} {self.seconds:6.2f} s  known {known:10} "
@@ -113,8 +117,6 @@ def solve_file(known: Known, limit: float, threads: int) -> Line:
     is_shop = bool(problem.nodes)
     asked = asked_of(known, len(problem.tasks), is_shop=is_shop) if limit else "load"
     seconds = limit * PATIENCE.get(known.path.stem, 1.0)
-    if asked == "infeasible":
-        seconds = min(seconds, 2.0)
     result = allocsolve.solve(problem, time_limit=seconds, threads=threads)
     failure = failure_of(known, asked, result) if limit else _contradiction(known, result)
     return Line(

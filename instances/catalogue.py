@@ -9,10 +9,13 @@ from allocsolve.instances.registry import FORMATS
 
 __all__ = ["bundled"]
 
+_TABLE = "optima.csv"
+"""Status, makespan and reason of every bundled instance; itself not an instance."""
+
 
 def bundled() -> dict[str, Path]:
     """Return the bundled instances: name (file name without suffix) to path, sorted by name."""
     suffixes = {suffix for row in FORMATS for suffix in row.suffixes}
     folder = Path(str(files("allocsolve.instances") / "bundled"))
-    found = [path for path in folder.iterdir() if path.suffix in suffixes]
+    found = [path for path in folder.iterdir() if path.suffix in suffixes and path.name != _TABLE]
     return {path.stem: path for path in sorted(found, key=lambda path: path.name)}

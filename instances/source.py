@@ -63,7 +63,7 @@ def load(source: str | os.PathLike[str] | BinaryIO) -> Source:
     if isinstance(source, str | os.PathLike):
         label = os.fspath(source)
         if label == "-":
-            return _decoded(_drain(sys.stdin.buffer), "<stdin>", "")
+            return load(_standard_input())
         return _decoded(_read_file(label), label, _plain_name(label))
     return _decoded(_drain(source), "<stdin>", "")
 
@@ -73,8 +73,17 @@ def _plain_name(label: str) -> str:
     return name[:-3] if name.lower().endswith(".gz") else name
 
 
+def _standard_input() -> BinaryIO:
+    if sys.stdin is None:  # closed by whoever started the process
+        raise _unreadable("<stdin>", "it is closed")
+    return sys.stdin.buffer
+
+
 def _drain(stream: BinaryIO) -> bytes:
-    data = stream.read(LARGEST_FILE + 1)
+    try:
+        data = stream.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise _unreadable("<stdin>", _cause(error)) from None
     if not isinstance(data, bytes):
         raise UsageError("a stream must be binary: open the file with mode 'rb'")
     return data
@@ -85,12 +94,16 @@ def _read_file(label: str) -> bytes:
         with open(label, "rb") as file:
             return file.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"cannot be read: {_cause(error)}{_neighbour(label, error)}",
-            allowed="a readable file, or - for standard input",
-            remedy="check the path and its permissions",
-            source=label,
-        ) from None
+        raise _unreadable(label, _cause(error) + _neighbour(label, error)) from None
+
+
+def _unreadable(label: str, cause: str) -> InputError:
+    return InputError(
+        f"cannot be read: {cause}",
+        allowed="a readable file, or - for standard input",
+        remedy="check the path and its permissions",
+        source=label,
+    )
 
 
 def _cause(error: OSError | ValueError) -> str:

@@ -16,7 +16,8 @@ __all__ = ["NotANumber", "Steps", "loads", "owner", "path_text", "walk"]
 Steps: TypeAlias = tuple[str | int, ...]
 """The keys and positions that lead from the root of a document to a value."""
 
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(r"\\([bfnrt]|u(d[89a-f]|00[0189]|007f))", re.IGNORECASE)
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _SORTS = {
     "tasks": "task",
@@ -62,8 +63,8 @@ def loads(text: str) -> object:
     raw = _parse(text, build)
     if repeated:
         _refuse_repeated(raw)
-    if _SURROGATE.search(text):
-        _refuse_surrogates(raw)
+    if _ESCAPE.search(text):
+        _refuse_unprintable(raw)
     return raw
 
 
@@ -130,16 +131,17 @@ def _refuse_repeated(raw: object) -> None:
     raise InputError("a key comes twice in one object", remedy="delete one of the two")
 
 
-def _refuse_surrogates(raw: object) -> None:
+def _refuse_unprintable(raw: object) -> None:
+    """Refuse control characters and halves of surrogate pairs: no message could show them."""
     for steps, value in walk(raw):
         keys = value.keys() if isinstance(value, dict) else ()
         for token in [value, *keys]:
-            if isinstance(token, str) and any("\ud800" <= c <= "\udfff" for c in token):
+            if isinstance(token, str) and _UNPRINTABLE.search(token):
                 raise InputError(
-                    f"{token!a} holds half of a surrogate pair",
-                    allowed="text that UTF-8 can encode",
-                    remedy="write the character itself instead of the escape",
-                    path=path_text(steps),
+                    f"the text {token[:40]!a} holds a character that cannot be shown",
+                    allowed="text without control characters, in valid Unicode",
+                    remedy="delete the escape, or write the character itself",
+                    path=path_text(steps) if token is value else None,
                 )
 
 

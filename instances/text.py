@@ -38,7 +38,9 @@ class Span:
     def __str__(self) -> str:
         if self.high is None:
             return f"at least {self.low}"
-        return f"{self.low}..{self.high}" if self.low <= self.high else "none (there are none)"
+        if self.low == self.high:
+            return str(self.low)
+        return f"{self.low}..{self.high}" if self.low < self.high else "none (there are none)"
 
 
 def lines(text: str) -> Iterator[tuple[int, str]]:

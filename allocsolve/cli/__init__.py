@@ -12,6 +12,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     The clock starts and the signals are caught before anything else is imported.
     """
+    import sys
     import time
 
     started = time.monotonic()
@@ -19,6 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     interrupts = Interrupts()
     interrupts.install()
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words[:1] == ["solve"]:
+        interrupts.defer()
     from allocsolve.cli.process import run
 
-    return run(arguments, started, interrupts)
+    return run(words, started, interrupts)

@@ -18,19 +18,19 @@ Every verb has --help with an example. Results are one JSON document on standard
 `allocsolve --install-completion` completes verbs and options in the shell."""
 
 _HOMES = {
-    "solve": "solve",
-    "check": "judge",
-    "bound": "judge",
-    "convert": "transform",
-    "export": "transform",
-    "plot": "transform",
-    "generate": "transform",
-    "formats": "tables",
-    "methods": "tables",
-    "schema": "tables",
-    "doctor": "doctor",
+    "solve": ("solve", "Solve an instance and write one JSON document."),
+    "check": ("judge", "Judge a solution by every rule of its instance."),
+    "bound": ("judge", "Give lower bounds with their source."),
+    "convert": ("transform", "Convert an instance to another format."),
+    "export": ("transform", "Write a schedule as CSV or as a Chrome trace."),
+    "plot": ("transform", "Draw the Gantt chart of a schedule."),
+    "generate": ("transform", "Write a random instance."),
+    "formats": ("tables", "List the instance formats."),
+    "methods": ("tables", "List the methods of `solve`."),
+    "schema": ("tables", "Print the JSON Schema of a document."),
+    "doctor": ("doctor", "Tell what is installed and whether the engines work."),
 }
-"""Each verb and the module of its function."""
+"""Each verb, the module of its function, and what the list of verbs says about it."""
 
 VERBS = tuple(_HOMES)
 """The verbs in the order of the help."""
@@ -48,12 +48,15 @@ def call(words: Sequence[str], obj: object) -> object:
 
 
 def command(words: Sequence[str] = ()) -> Any:  # noqa: ANN401  # typer hides the type of its commands
-    """Build the whole command line, with its options for completion if they are used."""
-    completes = "_ALLOCSOLVE_COMPLETE" in os.environ
-    return _build(list(_HOMES), completion=completes or "-completion" in "".join(words[:1]))
+    """Build the whole command line, with its options for completion if they are used.
+
+    Only completion looks into the verbs; for the list of verbs their names are enough.
+    """
+    completes = "_ALLOCSOLVE_COMPLETE" in os.environ or "-completion" in "".join(words[:1])
+    return _build(VERBS, completion=completes, names_only=not completes)
 
 
-def _build(verbs: Sequence[str], *, completion: bool = False) -> Any:  # noqa: ANN401  # as above
+def _build(verbs: Sequence[str], *, completion: bool = False, names_only: bool = False) -> Any:  # noqa: ANN401  # as above
     app = typer.Typer(
         name="allocsolve",
         help=_HELP,
@@ -62,12 +65,19 @@ def _build(verbs: Sequence[str], *, completion: bool = False) -> Any:  # noqa: A
         add_completion=completion,
     )
     for verb in verbs:
-        app.command(verb)(_function(verb))
+        if names_only:
+            app.command(verb, help=_HOMES[verb][1])(_nothing)
+        else:
+            app.command(verb)(_function(verb))
     return typer.main.get_command(app)
 
 
+def _nothing() -> None:
+    """Stand for a verb in the list of verbs."""
+
+
 def _function(verb: str) -> Callable[..., int]:
-    module = importlib.import_module(f"allocsolve.cli.{_HOMES[verb]}")
+    module = importlib.import_module(f"allocsolve.cli.{_HOMES[verb][0]}")
     function: Callable[..., int] = getattr(module, verb)
     return function
 
@@ -85,5 +95,5 @@ def _take_values_as_given(one: Any) -> None:  # noqa: ANN401  # a command of typ
 
     Every value is a text, a flag or a count; :mod:`allocsolve.cli.values` reads the texts.
     """
-    for parameter in one.params:
+    for parameter in (*one.params, one.get_help_option(typer.Context(one))):
         parameter.get_runtime_param = _AsGiven

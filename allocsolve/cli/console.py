@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from allocsolve.cli.interrupts import Interrupts
@@ -27,7 +26,6 @@ def tell(text: str) -> None:
         return
 
 
-@dataclass
 class Console:
     """The surroundings of a verb.
 
@@ -39,10 +37,11 @@ class Console:
         -1 errors only, 0 warnings too, 1 and more also what goes on.
     """
 
-    started: float
-    output: Output
-    interrupts: Interrupts
-    verbosity: int = 0
+    def __init__(self, started: float, output: Output, interrupts: Interrupts) -> None:
+        self.started = started
+        self.output = output
+        self.interrupts = interrupts
+        self.verbosity = 0
 
     def begin(self, verbose: int = 0, *, quiet: bool = False) -> None:
         """Start the work of a verb: from now on nothing reaches standard output unasked."""

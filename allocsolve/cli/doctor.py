@@ -118,11 +118,33 @@ def _tried(name: str, test: Callable[[], str]) -> Finding:
 
 
 def _try_cpsat() -> str:
-    return "to be wired"
+    """Let CP-SAT place two tasks of length 1 and 2 on one node."""
+    from allocsolve.api import solve
+    from allocsolve.models.dag.data import Node, Task
+    from allocsolve.models.dag.problem import DagProblem
+    from allocsolve.models.errors import SolverCrash
+
+    tasks = [Task(id="a", work=1), Task(id="b", work=2)]
+    toy = DagProblem(tasks=tasks, nodes=[Node(id="n")])
+    result = solve(toy, method="cpsat", time_limit=20, threads=1)
+    if result.status != "OPTIMAL" or result.objective.known != 3:
+        raise SolverCrash(f"{result.status} {result.objective.known} instead of OPTIMAL 3")
+    return "the toy schedule: OPTIMAL, makespan 3"
 
 
 def _try_highs() -> str:
-    return "to be wired"
+    """Let HiGHS maximise 3x for x <= 4."""
+    from allocsolve.models.errors import SolverCrash
+    from allocsolve.solvers.engines.highs import highs
+
+    engine = highs()
+    engine.setOptionValue("output_flag", False)
+    variable = engine.addVariable(lb=0, ub=4)
+    engine.maximize(3 * variable)
+    value = engine.getObjectiveValue()
+    if abs(value - 12) > 1e-6:
+        raise SolverCrash(f"optimum {value} instead of 12")
+    return "the toy linear program: optimum 12"
 
 
 def _cache() -> Finding:

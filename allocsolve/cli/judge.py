@@ -6,7 +6,6 @@ import typer
 
 from allocsolve.cli import options
 from allocsolve.cli.console import Console, tell
-from allocsolve.cli.inputs import one_stdin, output_path, read_document, read_instance
 
 __all__ = ["bound", "check"]
 
@@ -30,6 +29,8 @@ def check(
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
+    from allocsolve.cli.inputs import one_stdin, output_path, read_document, read_instance
+
     one_stdin(instance, solution)
     target = output_path(output)
     console.output.require(target)
@@ -71,6 +72,8 @@ def bound(
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
+    from allocsolve.cli.inputs import output_path, read_instance
+
     target = output_path(output)
     console.output.require(target)
     problem = read_instance(instance, format_name, nodes, index_base)

@@ -17,19 +17,19 @@ _INTERNAL_ERROR = 1
 _USAGE_ERROR = 2
 
 
-def run(arguments: Sequence[str] | None, started: float, interrupts: Interrupts) -> int:
+def run(words: Sequence[str], started: float, interrupts: Interrupts) -> int:
     """Run a verb and return the exit code; leave at once if a solver thread still works."""
     console = Console(started, Output(), interrupts)
-    code = _guarded(arguments, console)
+    code = _guarded(words, console)
     _flush()
     if interrupts.number is not None or threading.active_count() > 1:
         os._exit(code)
     return code
 
 
-def _guarded(arguments: Sequence[str] | None, console: Console) -> int:
+def _guarded(words: Sequence[str], console: Console) -> int:
     try:
-        return _dispatch(arguments, console)
+        return _dispatch(words, console)
     except OutputError as error:
         tell(str(error))
         return error.exit_code
@@ -45,9 +45,8 @@ def _guarded(arguments: Sequence[str] | None, console: Console) -> int:
         return _exit_code(error, console)
 
 
-def _dispatch(arguments: Sequence[str] | None, console: Console) -> int:
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    if words == ["--version"]:
+def _dispatch(words: Sequence[str], console: Console) -> int:
+    if list(words) == ["--version"]:
         return _version(console)
 
     from typer.exceptions import TyperException

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from allocsolve.cli import options, values
+from allocsolve.cli import options
 from allocsolve.cli.console import Console, tell
-from allocsolve.cli.inputs import one_stdin, output_path, read_document, read_instance
 from allocsolve.cli.output import OutputError
 
 if TYPE_CHECKING:
     from allocsolve.api.progress import Progress
-    from allocsolve.api.request import Request
     from allocsolve.models.dag.answer import DagResult
     from allocsolve.models.dag.problem import DagProblem
 
@@ -71,58 +68,48 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
-    console.interrupts.defer()
-    one_stdin(instance, warm_start)
-    asked = _Asked(
-        method,
-        objective,
-        values.duration("--time-limit", time_limit),
-        values.ratio("--gap", gap),
-        values.threads(threads),
-        values.seed(seed),
-        values.settings(settings),
-    )
-    target = output_path(output)
+    from allocsolve.cli import inputs, values
+
+    inputs.one_stdin(instance, warm_start)
+    wanted: dict[str, Any] = {
+        "method": method,
+        "objective": objective,
+        "time_limit": values.duration("--time-limit", time_limit),
+        "gap": values.ratio("--gap", gap),
+        "threads": values.threads(threads),
+        "seed": values.seed(seed),
+        "options": values.settings(settings),
+    }
+    target = inputs.output_path(output)
     console.output.require(target)
     with Voice(console, progress, Path(log) if log else None) as voice:
         began = time.monotonic()
-        problem = read_instance(instance, format_name, nodes, index_base)
-        request = asked.request(console.started, time.monotonic() - began)
-        result = _run(console, problem, request, voice, warm_start)
+        problem = inputs.read_instance(instance, format_name, nodes, index_base)
+        wanted |= {"started": console.started, "elapsed": {"read": time.monotonic() - began}}
+        result = _run(console, problem, wanted, voice, warm_start)
         voice.conclude(result)
     return _deliver(console, result, target)
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """The parsed options, before the heavy imports."""
-
-    method: str
-    objective: str
-    time_limit: float | None
-    gap: float
-    threads: int | None
-    seed: int
-    options: dict[str, str]
-
-    def request(self, started: float, read: float) -> Request:
-        from allocsolve.api.request import Request
-
-        return Request(**vars(self), started=started, elapsed={"read": read})
-
-
 def _run(
-    console: Console, problem: DagProblem, request: Request, voice: Voice, warm_start: str | None
+    console: Console,
+    problem: DagProblem,
+    wanted: dict[str, Any],
+    voice: Voice,
+    warm_start: str | None,
 ) -> DagResult:
+    from allocsolve.api.request import Request
     from allocsolve.api.solving import Callbacks, run
+    from allocsolve.cli.inputs import read_document
     from allocsolve.models.errors import InputError
     from allocsolve.solvers.control import Token
 
     token = Token()
     start = None if warm_start is None else read_document(warm_start)
     console.interrupts.attach(token.cancel)
+    callbacks = Callbacks(on_event=voice.listener, token=token)
     try:
-        return run(problem, request, Callbacks(on_event=voice.listener, token=token), start)
+        return run(problem, Request(**wanted), callbacks, start)
     except InputError as error:
         raise error.located(warm_start or "") from None
 

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allocsolve.cli import options, values
+from allocsolve.cli import options
 from allocsolve.cli.console import Console
-from allocsolve.cli.inputs import one_stdin, output_path, read_document, read_instance
-from allocsolve.models.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +40,8 @@ def convert(
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
+    from allocsolve.cli.inputs import output_path, read_instance
+
     path = output_path(target)
     console.output.require(path)
 
@@ -75,6 +75,8 @@ def export(
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
+    from allocsolve.cli.inputs import output_path
+
     target = output_path(output)
     form = _export_form(target, to)
     console.output.require(target)
@@ -88,8 +90,11 @@ def export(
 
 
 def _export_form(target: Path | None, to: str | None) -> str:
+    from allocsolve.cli.values import choice
+    from allocsolve.models.errors import UsageError
+
     if to is not None:
-        return values.choice("--to", to, ("csv", "chrome"))
+        return choice("--to", to, ("csv", "chrome"))
     if target is None:
         return "csv"
     form = _EXPORT_SUFFIXES.get(target.suffix.lower())
@@ -105,6 +110,9 @@ def _scheduled(
     instance: str, solution: str, format_name: str | None, nodes: str | None, base: str | None
 ) -> tuple[DagProblem, Sequence[ScheduledTask]]:
     """Read an instance and the schedule of a solution document."""
+    from allocsolve.cli.inputs import one_stdin, read_document, read_instance
+    from allocsolve.models.errors import InputError
+
     one_stdin(instance, solution)
     problem = read_instance(instance, format_name, nodes, base)
     data = read_document(solution)
@@ -145,6 +153,8 @@ def plot(
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
+    from allocsolve.cli import values
+
     target = Path(output)
     form = values.choice("suffix of -o", target.suffix.lower(), (".svg", ".png", ".html"))
     console.output.require(target)
@@ -178,18 +188,19 @@ def generate(
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
+    from allocsolve.cli import values
+    from allocsolve.cli.inputs import output_path
+
     number, count = values.seed(seed), values.whole("--tasks", tasks, 0, 1_000_000)
     table = values.settings(settings)
     target = output_path(output)
     console.output.require(target)
 
     from allocsolve.api.files import output_format, to_bytes
-    from allocsolve.instances.generators.dag import FAMILIES
     from allocsolve.instances.generators.dag import generate as draw
 
-    values.choice("kind", family, list(FAMILIES))
     wanted = to or ("native" if target is None else output_format(target))
-    problem = draw(family, tasks=count, seed=number, **values.typed(table))
+    problem = draw(family, tasks=count, seed=number, **table)
     data, losses = to_bytes(problem, wanted)
     console.emit(data, target)
     console.warn(losses)

@@ -16,14 +16,11 @@ __all__ = [
     "seed",
     "settings",
     "threads",
-    "typed",
     "whole",
 ]
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "": 1.0}
 _NUMBER = r"(\d+\.?\d*|\.\d+)(?:e([+-]?\d{1,3}))?"
-_DURATION = re.compile(_NUMBER + r"\s*([a-z]*)", re.IGNORECASE)
-_RATIO = re.compile(_NUMBER + r"\s*(%?)", re.IGNORECASE)
 
 
 def _refused(option: str, text: str, allowed: str) -> UsageError:
@@ -40,7 +37,7 @@ def duration(option: str, text: str) -> float | None:
     """
     if text.lower() == "none":
         return None
-    match = _DURATION.fullmatch(text.strip())
+    match = re.fullmatch(_NUMBER + r"\s*([a-z]*)", text.strip(), re.IGNORECASE)
     unit = match.group(3).lower() if match else None
     if match is None or unit not in _UNITS:
         raise _refused(option, text, "30s, 500ms, 2m, 1h, a number of seconds, 0 or none")
@@ -58,7 +55,7 @@ def ratio(option: str, text: str) -> float:
     UsageError
         For anything else.
     """
-    match = _RATIO.fullmatch(text.strip())
+    match = re.fullmatch(_NUMBER + r"\s*(%?)", text.strip(), re.IGNORECASE)
     if match is None:
         raise _refused(option, text, "a ratio of at least 0 such as 0.01 or 1%")
     value = _number(match) / (100 if match.group(3) else 1)
@@ -153,19 +150,3 @@ def settings(pairs: Sequence[str] | None) -> dict[str, str]:
             raise UsageError(f"--set gives '{key}' twice\n  allowed: each key once")
         table[key] = value
     return table
-
-
-def typed(table: dict[str, str]) -> dict[str, int | float | str]:
-    """Return settings as the numbers that they look like."""
-    return {key: _typed(text) for key, text in table.items()}
-
-
-def _typed(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            value = kind(text)
-        except ValueError:
-            continue
-        if math.isfinite(value):
-            return value
-    return text

@@ -150,14 +150,25 @@ def _refuse_other_documents(value: dict[str, Json]) -> None:
             raise InputError(f"{key} is {found}", allowed=f"'{allowed}'", path=f"$.{key}")
 
 
+_EMPTY: tuple[Json, ...] = (None, "", {}, [])
+
+
 def _without_empty(value: dict[str, Json]) -> dict[str, Json]:
-    """Drop fields that stand for nothing, so that a form may be left blank."""
+    """Drop fields that stand for nothing, so that a form may be left blank.
+
+    The schedule stays (an instance may have no tasks), and so does all that is within a
+    reason, where null means something.
+    """
     kept: dict[str, Json] = {}
     for key, item in value.items():
-        field = _without_empty(item) if isinstance(item, dict) else item
-        if key == "schedule" or field not in (None, "", {}, []):
+        field = _filled(item) if isinstance(item, dict) else item
+        if key == "schedule" or field not in _EMPTY:
             kept[key] = field
     return kept
+
+
+def _filled(value: dict[str, Json]) -> dict[str, Json]:
+    return {key: item for key, item in value.items() if item not in _EMPTY}
 
 
 def encode_solution(document: SolutionDocument) -> bytes:

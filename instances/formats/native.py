@@ -140,6 +140,13 @@ def _explain(message: str, raw: dict[str, object]) -> InputError:
     prefix = f"{name}: " if name else ""
     if text == _NO_NUMBER:
         return _not_a_number(prefix, raw, steps)
+    if text.startswith("Expected `str`"):
+        return InputError(
+            f"{prefix}{_field(steps)}{_shown(_value(raw, steps))} is not a string",
+            allowed="a string in quotes; ids are strings",
+            remedy="write it in quotes",
+            path=path_text(steps),
+        )
     return InputError(
         f"{prefix}{_field(steps)}{_lower(text)}{_did_you_mean(text, steps)}",
         allowed=_allowed(steps),

@@ -2,8 +2,8 @@
 
 A head with the numbers of jobs and resources, then the sections PRECEDENCE RELATIONS,
 REQUESTS/DURATIONS and RESOURCEAVAILABILITIES. Jobs count from 1; the first and the last are
-dummies. The head's horizon, due date and tardiness cost describe the generator, not the
-problem, and are not used.
+dummies. The release date of the project is that of its first job; horizon, due date and
+tardiness cost describe how the file was generated and are not used.
 """
 
 from __future__ import annotations
@@ -12,12 +12,16 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from allocsolve.instances.draft import Draft
-from allocsolve.instances.project import Project, project_of
+from allocsolve.instances.project import project_of
+from allocsolve.instances.psplib_writer import psplib_text
 from allocsolve.instances.text import Row, Span, amount, lines, plural, shorten, whole
 from allocsolve.models.dag.data import DagDocument, Edge, Mode, Resource, Task
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import InputError
+from allocsolve.models.exact import Number
 
 __all__ = ["fits", "parse", "render"]
 
@@ -54,6 +58,9 @@ def parse(text: str, index_base: int = 1) -> Draft:
     _check_jobs(numbered, head, sections[_PRECEDENCE])
     modes = [_mode_count(row, i, head) for i, row in enumerate(numbered)]
     tasks, task_lines = _requests(_numbers(sections[_REQUESTS]), modes, head, sections[_REQUESTS])
+    release = _release(sections.get(_INFORMATION))
+    if release and tasks:
+        tasks[0] = msgspec.structs.replace(tasks[0], release=release)
     edges: list[Edge] = []
     edge_lines: list[int] = []
     for i, row in enumerate(numbered):
@@ -100,6 +107,7 @@ class _Head:
 def _sections(text: str) -> Mapping[str, _Section]:
     current = _Section(1, [])
     sections = {_HEAD: current}
+    number = 1
     for number, line in lines(text):
         if _RULE.fullmatch(line):
             continue
@@ -121,6 +129,7 @@ def _sections(text: str) -> Mapping[str, _Section]:
                 f"the section {title} is missing",
                 allowed=f"the sections {', '.join(_NEEDED)}",
                 remedy="complete the file, or name its format with --format",
+                line=number if len(sections) > 1 else None,
             )
     return sections
 
@@ -172,6 +181,14 @@ def _refuse_unsupported(values: Mapping[str, int]) -> None:
             allowed="one project a file",
             remedy="split the file into one file for each project",
         )
+
+
+def _release(section: _Section | None) -> Number:
+    """Return the third number of PROJECT INFORMATION: the release date of the project."""
+    rows = [] if section is None else [row for row in section.rows if row.tokens[0].isdigit()]
+    if not rows or len(rows[0].tokens) < 3:
+        return 0
+    return amount(rows[0].tokens[2], rows[0].line, f"{_INFORMATION}: release date")
 
 
 def _numbers(section: _Section) -> list[Row]:
@@ -341,45 +358,4 @@ def render(problem: DagProblem) -> tuple[str, list[str]]:
         If the problem is not such a project.
     """
     project = project_of(problem, "psplib", _HONOURED, base=1)
-    stars = "*" * 72
-    text = [
-        stars,
-        "projects                      :  1",
-        f"jobs (incl. supersource/sink ):  {len(project.activities)}",
-        "RESOURCES",
-        f"  - renewable                 :  {project.renewable}   R",
-        f"  - nonrenewable              :  {project.nonrenewable}   N",
-        "  - doubly constrained        :  0   D",
-        stars,
-        *_precedence_lines(project),
-        stars,
-        *_request_lines(project),
-        stars,
-        f"{_CAPACITIES}:",
-        _column_heads(project),
-        " ".join(project.capacities),
-        stars,
-    ]
-    return "\n".join(line for line in text if line) + "\n", project.losses
-
-
-def _column_heads(project: Project) -> str:
-    return "  ".join(f"{name[0]} {name[1:]}" for name in project.resource_ids)
-
-
-def _precedence_lines(project: Project) -> list[str]:
-    text = [f"{_PRECEDENCE}:", "jobnr.    #modes  #successors   successors"]
-    for i, activity in enumerate(project.activities):
-        successors = [str(target + 1) for target, _ in activity.successors]
-        values = [str(i + 1), str(len(activity.modes)), str(len(successors)), *successors]
-        text.append(" ".join(f"{value:>4}" for value in values))
-    return text
-
-
-def _request_lines(project: Project) -> list[str]:
-    text = [f"{_REQUESTS}:", f"jobnr. mode duration  {_column_heads(project)}", "-" * 72]
-    for i, activity in enumerate(project.activities):
-        for k, (duration, demand) in enumerate(activity.modes):
-            values = [str(i + 1) if k == 0 else "", str(k + 1), duration, *demand]
-            text.append(" ".join(f"{value:>4}" for value in values))
-    return text
+    return psplib_text(project), project.losses

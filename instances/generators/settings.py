@@ -100,6 +100,19 @@ class Values:
         """Return a real setting."""
         return float(self._values[name])
 
+    def require_order(self, low: str, high: str) -> None:
+        """Refuse settings of which the lower one is above the higher one.
+
+        Raises
+        ------
+        UsageError
+            If the family has both settings and they are out of order.
+        """
+        if low in self._values and self.number(low) > self.number(high):
+            raise UsageError(
+                f"setting {low}={self._values[low]} is above {high}={self._values[high]}"
+            )
+
     def word(self, name: str) -> str:
         """Return a choice."""
         return str(self._values[name])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
-from allocsolve.models.dag.paths import Relaxation
+from allocsolve.models.dag.relaxation import Relaxation
 from allocsolve.models.dag.windows import SAFE
 
 __all__ = ["Area", "area_weights", "eligible_sets"]
@@ -53,21 +53,19 @@ def area_weights(relaxation: Relaxation) -> Iterator[Area]:
     """Yield areas: all nodes alike, sets of eligible nodes, and balanced weights."""
     if not relaxation.on_node.any():
         return
-    ones = np.ones(len(relaxation.arrays.node_slots), np.int64)
-    yield _area(relaxation, ones, "all nodes")
+    yield _area(relaxation, _ones(relaxation, relaxation.used_nodes), "all nodes")
     for nodes in eligible_sets(relaxation):
-        weight = np.zeros_like(ones)
-        weight[nodes] = 1
-        yield _area(relaxation, weight, f"the {len(nodes)} nodes that they are eligible for")
+        where = f"the {len(nodes)} nodes that they are eligible for"
+        yield _area(relaxation, _ones(relaxation, nodes), where)
     yield _area(relaxation, _balanced(relaxation), "the nodes, weighted by their speed and load")
 
 
 def eligible_sets(relaxation: Relaxation) -> list[IntArray]:
-    """Return the sets of two or more nodes, but not all, to which tasks are restricted.
+    """Return the sets of two or more nodes, but not all usable ones, to which tasks are restricted.
 
     The sets of most work come first; at most 32, and none beyond 62 nodes.
     """
-    nodes = len(relaxation.arrays.node_slots)
+    nodes, used = len(relaxation.arrays.node_slots), len(relaxation.used_nodes)
     if nodes > SAFE.bit_length() - 1:
         return []
     members = np.zeros(len(relaxation.min_duration), np.int64)
@@ -78,8 +76,14 @@ def eligible_sets(relaxation: Relaxation) -> list[IntArray]:
     work = np.zeros(len(distinct), np.int64)
     np.add.at(work, which, relaxation.min_duration)
     ranked = sorted(zip((-work).tolist(), distinct.tolist(), strict=True))[:_SETS]
-    chosen = [member for _, member in ranked if 1 < member.bit_count() < nodes]
+    chosen = [member for _, member in ranked if 1 < member.bit_count() < used]
     return [np.flatnonzero((member >> np.arange(nodes)) & 1) for member in chosen]
+
+
+def _ones(relaxation: Relaxation, nodes: IntArray) -> IntArray:
+    weight = np.zeros(len(relaxation.arrays.node_slots), np.int64)
+    weight[nodes] = 1
+    return weight
 
 
 def _area(relaxation: Relaxation, weight: IntArray, where: str) -> Area:
@@ -106,8 +110,8 @@ def _balanced(relaxation: Relaxation) -> IntArray:
     """
     arrays = relaxation.arrays
     finest = min(_FINEST, SAFE // (2 * max(arrays.horizon, 1)))
-    weight: FloatArray = np.ones(len(arrays.node_slots))
-    best, best_value = np.ones(len(weight), np.int64), -1.0
+    best, best_value = _ones(relaxation, relaxation.used_nodes), -1.0
+    weight: FloatArray = best.astype(np.float64)
     for step in range(_ROUNDS):
         rounded = np.rint(weight * (finest / weight.max())).astype(np.int64)
         weighted = _weighted(relaxation, rounded)

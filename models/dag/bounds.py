@@ -1,6 +1,6 @@
 """Lower bounds on the makespan that need no search, each with its source.
 
-All of them relax a schedule to the heads and tails of :mod:`allocsolve.models.dag.paths` and
+All of them relax a schedule to the heads and tails of :mod:`allocsolve.models.dag.relaxation` and
 to the least amount of work that the modes allow, so they hold for minimum and maximum lags,
 releases, several modes, slots, speeds and communication.
 """
@@ -14,14 +14,14 @@ import numpy as np
 from allocsolve.models.arrays import IntArray
 from allocsolve.models.dag.area import area_weights
 from allocsolve.models.dag.disjunctive import cliques
-from allocsolve.models.dag.paths import (
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.relaxation import (
     Relaxation,
     earliest_starts,
     heads,
     latest_starts,
     tails,
 )
-from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.windows import Energy, Window, best_window
 from allocsolve.models.exact import plain
 from allocsolve.models.result import Bound
@@ -95,11 +95,9 @@ def _resource_energy(relaxation: Relaxation) -> Iterator[Bound]:
 
 def _machine(relaxation: Relaxation) -> Iterator[Bound]:
     arrays, problem = relaxation.arrays, relaxation.problem
-    bound_to = relaxation.only_node
-    for node in np.unique(bound_to[bound_to >= 0]).tolist():
-        work = np.where(bound_to == node, relaxation.min_duration, 0)
+    for node, tasks in relaxation.bound_tasks():
         slots = int(arrays.node_slots[node])
-        window = _window(relaxation, work, slots)
+        window = _window(relaxation, relaxation.min_duration[tasks], slots, tasks)
         if window is not None:
             yield Bound(
                 window.value,
@@ -116,7 +114,9 @@ def _node_area(relaxation: Relaxation) -> Iterator[Bound]:
             yield Bound(
                 window.value,
                 "node_area",
-                f"the tasks fill {area.where} {_between(relaxation, window)}",
+                f"the tasks keep {area.where} busy for "
+                f"{_time(relaxation, window.value - window.head - window.tail)} "
+                f"{_between(relaxation, window)}",
             )
 
 
@@ -135,8 +135,10 @@ def _disjunctive(relaxation: Relaxation) -> Iterator[Bound]:
             )
 
 
-def _window(relaxation: Relaxation, work: Energy, capacity: int) -> Window | None:
-    return best_window(relaxation.head, relaxation.tail, work, capacity)
+def _window(
+    relaxation: Relaxation, work: Energy, capacity: int, tasks: IntArray | slice = slice(None)
+) -> Window | None:
+    return best_window(relaxation.head[tasks], relaxation.tail[tasks], work, capacity)
 
 
 def _inside(relaxation: Relaxation, window: Window, work: IntArray) -> list[int]:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from allocsolve.models.arrays import BoolArray, IntArray
-from allocsolve.models.dag.paths import Relaxation
+from allocsolve.models.dag.relaxation import Relaxation
 
 __all__ = ["cliques"]
 

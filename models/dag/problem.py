@@ -185,11 +185,13 @@ def _refuse_cycle(problem: DagProblem) -> None:
             successors[edge.source].append(edge.target)
     cycle = _find_cycle(successors)
     if cycle is not None:
+        ends = (cycle[-1], cycle[0])
+        closing = [(edge.source, edge.target) for edge in problem.edges].index(ends)
         raise InputError(
             f"precedence has a cycle: {' -> '.join([*cycle, cycle[0]])}",
             allowed="precedence without cycles",
             remedy="delete or turn round one edge of the path",
-            path="$.edges",
+            path=f"$.edges[{closing}]",
         )
 
 

@@ -91,7 +91,7 @@ class DemandExceedsCapacity(Reason, frozen=True, tag="demand_exceeds_capacity", 
         non-renewable resource.
     """
 
-    task: str | None
+    task: str | None = None
     resource: str
     demand: int | float
     capacity: int | float
@@ -137,8 +137,8 @@ class WindowOverload(Reason, frozen=True, tag="window_overload", kw_only=True):
         Capacity (on nodes: slots) times the length of the window.
     """
 
-    resource: str | None
-    node: str | None
+    resource: str | None = None
+    node: str | None = None
     start: int | float
     end: int | float
     work: int | float

@@ -11,7 +11,6 @@ import numpy as np
 from allocsolve.models.arrays import IntArray
 from allocsolve.models.dag.area import eligible_sets
 from allocsolve.models.dag.arrays import NO_LIMIT
-from allocsolve.models.dag.paths import Relaxation
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reason_types import (
     CriticalPath,
@@ -20,6 +19,7 @@ from allocsolve.models.dag.reason_types import (
     PositiveLagCycle,
     WindowOverload,
 )
+from allocsolve.models.dag.relaxation import Relaxation
 from allocsolve.models.dag.windows import Energy, best_window
 from allocsolve.models.exact import plain
 from allocsolve.models.result import Reason
@@ -166,11 +166,12 @@ def _places(relaxation: Relaxation) -> Iterator[_Place]:
             arrays.resource_unit[r],
             resource=problem.resources[r].id,
         )
-    only_node, duration = relaxation.only_node, relaxation.min_duration
-    for k in np.unique(only_node[only_node >= 0]).tolist():
-        work = np.where(only_node == k, duration, 0)
+    duration = relaxation.min_duration
+    for k, tasks in relaxation.bound_tasks():
+        work = np.zeros_like(duration)
+        work[tasks] = duration[tasks]
         yield _Place(work, int(arrays.node_slots[k]), node=problem.nodes[k].id)
-    for nodes in [*eligible_sets(relaxation), np.arange(len(arrays.node_slots))]:
+    for nodes in [*eligible_sets(relaxation), relaxation.used_nodes]:
         work = np.where(relaxation.only_within(nodes), duration, 0)
         yield _Place(work, max(int(arrays.node_slots[nodes].sum()), 1))
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import itemgetter
+from typing import TypeAlias
 
 import numpy as np
 
 from allocsolve.models.arrays import BoolArray, IntArray, booleans, integers, matrix, offsets
 from allocsolve.models.dag.arrays import NO_LIMIT, DagArrays
-from allocsolve.models.dag.data import DagData, DefaultLink, Edge, Link, Task
+from allocsolve.models.dag.data import DagData, DefaultLink, Edge, Link, Node, Task
 from allocsolve.models.errors import InputError
-from allocsolve.models.exact import LARGEST, exact, grid
+from allocsolve.models.exact import LARGEST, Number, exact, grid
 
 __all__ = ["build_arrays"]
+
+
+_Host: TypeAlias = tuple[int, Node, Fraction]
+"""Index, data and speed of a node."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ def build_arrays(data: DagData) -> DagArrays:
     scale = _Scale(tick)
     latency, data_time, linked = links.arrays(scale)
     resource_unit, capacity, demand = _resources(data, modes)
-    edge_data = [scale.amount(edge.data / data_unit, "data of an edge") for edge in edges]
+    edge_data = _edge_data(edges, data_unit, scale)
     largest_delay = int(latency.max(initial=0)) + max(edge_data, default=0) * int(
         data_time.max(initial=0)
     )
@@ -102,16 +108,18 @@ class _Scale:
         self.tick = tick
 
     def ticks(self, value: Fraction, field: str) -> int:
-        return self.amount(value / self.tick, field)
+        """Return ``value / tick`` in plain integers: fractions cost ten times as much."""
+        scaled = value.numerator * self.tick.denominator
+        return self.within(scaled // (value.denominator * self.tick.numerator), field)
 
     def limits(self, values: Sequence[Fraction | None], field: str) -> IntArray:
         """Return upper limits in ticks, ``NO_LIMIT`` for None."""
         return integers(NO_LIMIT if v is None else self.ticks(v, field) for v in values)
 
-    def amount(self, scaled: Fraction, field: str) -> int:
+    def within(self, scaled: int, field: str) -> int:
         if abs(scaled) > LARGEST:
             raise _too_fine(field, self.tick)
-        return int(scaled)
+        return scaled
 
 
 def _too_fine(field: str, unit: Fraction) -> InputError:
@@ -127,10 +135,12 @@ def _modes(data: DagData, warnings: list[str]) -> list[_RawMode]:
     dead = [node.id for node in data.nodes if exact(node.speed) == 0]
     if dead:
         warnings.append(f"nodes with speed 0 are left out: {', '.join(dead)}")
+    hosts = [(k, node, exact(node.speed)) for k, node in enumerate(data.nodes)]
+    alive = {node.id: (k, node, speed) for k, node, speed in hosts if speed != 0}
     modes: list[_RawMode] = []
     for i, task in enumerate(data.tasks):
         if task.modes is None:
-            modes.extend(_node_modes(i, task, data))
+            modes.extend(_node_modes(i, task, data.durations.get(task.id), alive))
             continue
         for k, mode in enumerate(task.modes):
             demand = {name: exact(amount) for name, amount in mode.demand.items()}
@@ -138,23 +148,26 @@ def _modes(data: DagData, warnings: list[str]) -> list[_RawMode]:
     return modes
 
 
-def _node_modes(i: int, task: Task, data: DagData) -> list[_RawMode]:
+def _node_modes(
+    i: int,
+    task: Task,
+    row: Mapping[str, Number] | None,
+    alive: Mapping[str, _Host],
+) -> list[_RawMode]:
     demand = {name: exact(amount) for name, amount in task.demand.items()}
-    row = data.durations.get(task.id)
-    modes = []
-    for k, node in enumerate(data.nodes):
-        speed = exact(node.speed)
-        if speed == 0 or not _is_eligible(task, node.id, node.type):
-            continue
-        if row is not None:
-            if node.id not in row:
-                continue
-            duration = exact(row[node.id])
-        else:
-            assert task.work is not None
-            duration = exact(task.work) / speed
-        modes.append(_RawMode(i, duration, k, 0, demand))
-    return modes
+    if row is not None:
+        # Only the nodes listed: a large shop has few for each of its many tasks.
+        candidates = sorted((alive[node] for node in row if node in alive), key=itemgetter(0))
+    else:
+        candidates = list(alive.values())
+    hosts = [host for host in candidates if _is_eligible(task, host[1].id, host[1].type)]
+    if row is not None:
+        listed = [(k, row[node.id]) for k, node, _ in hosts]
+        return [_RawMode(i, exact(duration), k, 0, demand) for k, duration in listed]
+    assert task.work is not None
+    work = exact(task.work)
+    times = [(k, work if speed == 1 else work / speed) for k, _, speed in hosts]
+    return [_RawMode(i, duration, k, 0, demand) for k, duration in times]
 
 
 def _is_eligible(task: Task, node: str, node_type: str | None) -> bool:
@@ -193,6 +206,11 @@ def _merge_edges(data: DagData, warnings: list[str]) -> list[_RawEdge]:
             "the tightest of each lag holds"
         )
     return [merged[key] for key in sorted(merged)]
+
+
+def _edge_data(edges: Sequence[_RawEdge], unit: Fraction, scale: _Scale) -> list[int]:
+    field = "data of an edge"
+    return [scale.within(int(edge.data / unit) if edge.data else 0, field) for edge in edges]
 
 
 def _tightest(a: _RawEdge, b: _RawEdge) -> _RawEdge:

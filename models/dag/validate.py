@@ -97,7 +97,7 @@ def _finite(value: Number, owner: str, path: str, range_: str = "finite") -> Fra
 
 
 def _amount(value: Number | None, owner: str, path: str) -> None:
-    if value is None:
+    if value is None or (type(value) is int and value >= 0):
         return
     if _finite(value, owner, path, "finite, non-negative") < 0:
         field = path.rpartition(".")[2]

@@ -7,6 +7,7 @@ import sys
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.cpsat import overflow
 from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag import cpsat
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver

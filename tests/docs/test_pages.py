@@ -2,8 +2,8 @@
 
 A page is worked through from top to bottom in an empty folder that holds ``instances/``:
 
-* ``console`` blocks: every line after ``$`` is run; the lines below it must occur in its
-  output in this order, ``...`` stands for anything.
+* ``console`` blocks: every line after ``$`` is run and must end with exit code 0; the lines
+  below it must occur in its output in this order, ``...`` stands for anything.
 * ``python`` blocks share one namespace; an ``output`` block after one is what it prints.
 * ``json FILE`` blocks are written to that file for the commands below.
 """
@@ -54,8 +54,8 @@ def _commands(block: Block) -> Iterator[tuple[str, list[str]]]:
         yield re.sub(r"\s+#\s.*$", "", command), [line for line in expected if line.strip()]
 
 
-def _run(command: str, folder: Path) -> str:
-    """Run a command of a page with this environment's programs."""
+def _run(command: str, folder: Path) -> tuple[int, str]:
+    """Run a command of a page with this environment's programs; return exit code and output."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     done = subprocess.run(
         ["bash", "-c", command],
@@ -67,7 +67,7 @@ def _run(command: str, folder: Path) -> str:
         timeout=120,
         check=False,
     )
-    return done.stdout
+    return done.returncode, done.stdout
 
 
 def _missing(expected: list[str], printed: str) -> list[str]:
@@ -87,9 +87,9 @@ def _check_console(block: Block, page: Path, folder: Path) -> None:
     for command, expected in _commands(block):
         if SET_UP.match(command):
             continue
-        printed = _run(command, folder)
+        code, printed = _run(command, folder)
         place = f"{page.name}:{block.line}: {command}"
-        assert _missing(expected, printed) == [], f"{place}\n{printed}"
+        assert (code, _missing(expected, printed)) == (0, []), f"{place}\n{printed}"
 
 
 def _run_python(block: Block, page: Path, namespace: dict[str, object]) -> str:

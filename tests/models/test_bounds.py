@@ -185,6 +185,18 @@ def test_area_of_nodes(speeds: Sequence[int], works: Sequence[int], least: float
     assert _values(problem)["node_area"] <= least + float(problem.arrays.tick)
 
 
+def test_two_machines_where_a_relative_gap_misleads() -> None:
+    """The optimum is 5027785; half of the work is near, and the bound stays below it."""
+    works = [967897, 976220, 1079636, 1079327, 948686, 1070920, 960439, 1074636, 938577, 959025]
+    problem = DagProblem(
+        tasks=[Task(id=f"t{i}", work=work) for i, work in enumerate(works)],
+        nodes=[Node(id="a"), Node(id="b")],
+    )
+    best = lower_bounds(problem)[0]
+    assert best.value == -(-sum(works) // 2) <= 5027785
+    assert best.detail.startswith(f"the tasks keep all nodes busy for {best.value} after")
+
+
 def test_area_of_a_set_of_eligible_nodes() -> None:
     """An idle third node does not help tasks that may not use it."""
     problem = DagProblem(
@@ -193,6 +205,26 @@ def test_area_of_a_set_of_eligible_nodes() -> None:
     )
     assert problem.units(lower_bounds(problem)[0].value) == 6, "10 on two nodes, tick 2"
     assert lower_bounds(problem)[0].source == "node_area"
+
+
+def test_dead_nodes_offer_nothing() -> None:
+    """A node of speed 0 runs no task, so its slots must not weaken the bound."""
+    problem = DagProblem(
+        tasks=[Task(id=f"t{i}", work=2) for i in range(4)],
+        nodes=[Node(id="a"), Node(id="b"), Node(id="dead", speed=0, slots=9)],
+    )
+    assert _values(problem)["node_area"] == 4
+
+
+def test_tasks_without_any_mode_do_not_break_bounds() -> None:
+    """Bounds are asked for before anybody explains why the instance is infeasible."""
+    problem = DagProblem(
+        tasks=[Task(id="a", work=2), Task(id="b", work=2)],
+        edges=[Edge(source="a", target="b", min_lag=3)],
+        nodes=[Node(id="dead", speed=0)],
+        resources=[Resource(id="R1", capacity=1)],
+    )
+    assert _values(problem) == {"critical_path": 3}
 
 
 def test_only_modes_that_fit_count() -> None:

@@ -6,6 +6,7 @@ import itertools
 import random
 from collections.abc import Callable, Iterator
 
+import msgspec
 import pytest
 
 from allocsolve.models.dag.bounds import heads, latest_starts, lower_bounds, tails
@@ -185,6 +186,20 @@ def _communication(rng: random.Random) -> DagProblem:
     return _nodes(rng, choice=True, data=True)
 
 
+def _cluster(rng: random.Random) -> DagProblem:
+    """Draw tasks that hold resources (all at once used or used up) while they run on nodes."""
+    problem = _nodes(rng, choice=rng.random() < 0.5, data=False)
+    tasks = [
+        msgspec.structs.replace(task, demand={r: rng.randint(0, 2) for r in ("R0", "N0")})
+        for task in problem.tasks
+    ]
+    resources = [
+        Resource(id="R0", capacity=rng.randint(2, 3)),
+        Resource(id="N0", capacity=len(tasks) + 1, renewable=False),
+    ]
+    return problem.replace(tasks=tasks, resources=resources)
+
+
 FAMILIES: list[Callable[[random.Random], DagProblem]] = [
     _rcpsp,
     _multimode,
@@ -192,6 +207,7 @@ FAMILIES: list[Callable[[random.Random], DagProblem]] = [
     _jobshop,
     _flexible,
     _communication,
+    _cluster,
 ]
 
 families = pytest.mark.parametrize("draw", FAMILIES, ids=lambda draw: draw.__name__[1:])

@@ -1,0 +1,44 @@
+"""Bounds and reasons on the families of the generators, against the brute-force oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from allocsolve.instances.generators.dag import FAMILIES, generate
+from allocsolve.models.dag.bounds import lower_bounds
+from allocsolve.models.dag.check import verify_reason
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.reasons import find_reason
+
+Optimum = Callable[[DagProblem], int | None]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_bound_above_the_optimum(family: str, optimum: Optimum) -> None:
+    """A second oracle and other instances: what bounds call impossible must be impossible."""
+    feasible = 0
+    for seed in range(100):
+        problem = generate(family, tasks=3 + seed % 3, seed=seed)
+        best, reason = optimum(problem), find_reason(problem)
+        if best is None:
+            assert reason is None or verify_reason(problem, reason), (seed, reason)
+            continue
+        feasible += 1
+        assert reason is None, (seed, reason)
+        assert all(bound.value <= best for bound in lower_bounds(problem)), seed
+    assert feasible > 50
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_large_instances_are_bounded_without_search(family: str) -> None:
+    """Sizes that no oracle reaches: either a reason that convinces, or explained bounds."""
+    problem = generate(family, tasks=2000, seed=1)
+    bounds, reason = lower_bounds(problem), find_reason(problem)
+    if reason is not None:
+        assert verify_reason(problem, reason)
+        return
+    assert bounds[0].value > 0
+    assert "critical_path" in {bound.source for bound in bounds}
+    assert all(bound.detail for bound in bounds)
