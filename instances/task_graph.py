@@ -177,7 +177,7 @@ def task_graph_losses(problem: DagProblem, format_name: str) -> list[str]:
         If the meaning of the problem would change: durations that depend on the node other
         than by its speed, eligibility, resources, lags and other features.
     """
-    honours = frozenset({Feature.NODES, Feature.COMMUNICATION})
+    honours = frozenset({Feature.MODES, Feature.NODES, Feature.COMMUNICATION})
     refuse_inexpressible(problem, format_name, honours, _obstacles(problem))
     losses = common_losses(problem, data=False)
     if problem.nodes:

@@ -272,7 +272,7 @@ def render(problem: DagProblem) -> tuple[str, list[str]]:
         If the problem has features that SAGA does not know, such as latencies or several
         slots per node.
     """
-    honours = frozenset({Feature.NODES, Feature.COMMUNICATION})
+    honours = frozenset({Feature.MODES, Feature.NODES, Feature.COMMUNICATION})
     refuse_inexpressible(problem, "saga", honours, _obstacles(problem))
     numerals = Numerals()
     document = {
