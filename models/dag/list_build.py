@@ -1,0 +1,132 @@
+"""Carrying out a recipe of list scheduling: loops in slices, room for gaps, repair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from allocsolve.models.arrays import IntArray
+from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.graph import CommGraph
+from allocsolve.models.dag.list_assign import assign_nodes
+from allocsolve.models.dag.list_board import Board, Tables, new_board, tables_of, widened
+from allocsolve.models.dag.list_kernels import (
+    DONE,
+    FULL,
+    STUCK,
+    place_by_rule,
+    place_in_order,
+)
+from allocsolve.models.dag.list_rules import IN_ORDER, RULES, Ranks, Recipe, fixed_nodes
+from allocsolve.models.kernels import KernelSet
+
+__all__ = ["KERNELS", "Builder", "Placement", "warm"]
+
+_SLICE = 4_000_000
+"""Nodes tried between two looks at the clock, less than a tenth of a second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """A start (ticks) and a node for every task, int64 (n,) each."""
+
+    graph: CommGraph
+    start: IntArray
+    node: IntArray
+
+    @property
+    def makespan(self) -> int:
+        """Latest end in ticks, 0 without tasks."""
+        rows = np.arange(self.graph.n)
+        return int((self.start + self.graph.duration[rows, self.node]).max(initial=0))
+
+    def schedule(self) -> Schedule:
+        """Return the schedule of the problem."""
+        return self.graph.to_schedule(self.start, self.node)
+
+
+class Builder:
+    """Builds placements of one graph.
+
+    Parameters
+    ----------
+    inserts
+        Whether a task may start in a gap between tasks placed before it (insertion), or
+        only after the last one of a slot (append).
+    stop
+        Asked at least every tenth of a second; a run that it ends gives no placement.
+    """
+
+    def __init__(
+        self, graph: CommGraph, *, inserts: bool = True, stop: Callable[[], bool] = lambda: False
+    ) -> None:
+        self.graph = graph
+        self.ranks = Ranks(graph)
+        self._tables = {way: tables_of(graph, inserts=way) for way in (True, False)}
+        self._inserts = inserts
+        self._stop = stop
+        self._assigned: IntArray | None = None
+
+    def build(self, rule: str) -> Placement | None:
+        """Return the placement of a rule of ``RULES``, repaired if it gets stuck."""
+        return self.follow(RULES[rule](self.graph, self.ranks))
+
+    def follow(self, recipe: Recipe, *, inserts: bool | None = None) -> Placement | None:
+        """Return the placement of a recipe; None if none was found, or the run was stopped."""
+        if not self.graph.eligible.any(axis=1).all():
+            return None
+        tables = self._tables[self._inserts if inserts is None else inserts]
+        board, ended = self._run(recipe, tables)
+        if ended == STUCK and not self._stop():
+            board, ended = self._repaired(tables)
+        return Placement(self.graph, board.start, board.node) if ended == DONE else None
+
+    def _run(self, recipe: Recipe, tables: Tables) -> tuple[Board, int]:
+        """Place tasks until all are placed, one is stuck or the run is stopped."""
+        queued = recipe.rule != IN_ORDER
+        board = new_board(self.graph, recipe.allowed, queued=queued)
+        while True:
+            if queued:
+                ended = place_by_rule(tables, board, recipe.rule, recipe.level, _SLICE)
+            else:
+                ended = place_in_order(tables, board, recipe.order, recipe.bias, _SLICE)
+            if ended in (DONE, STUCK):
+                return board, ended
+            if ended == FULL:
+                board = widened(board)
+            elif self._stop():
+                return board, ended
+
+    def _repaired(self, tables: Tables) -> tuple[Board, int]:
+        """Choose the nodes first, then place the tasks on them."""
+        if self._assigned is None:
+            self._assigned = assign_nodes(self.graph, self._stop)
+        if self._assigned is None:
+            return new_board(self.graph, self.graph.eligible, queued=False), STUCK
+        return self._run(fixed_nodes(self.graph, self.ranks, self._assigned), tables)
+
+
+def warm() -> None:
+    """Call every kernel of list scheduling once."""
+    from allocsolve.models.dag.data import Edge, Node, Task
+    from allocsolve.models.dag.problem import DagProblem
+
+    problem = DagProblem(
+        tasks=[Task(id="a", work=1), Task(id="b", work=1)],
+        edges=[Edge(source="a", target="b", data=1)],
+        nodes=[Node(id="x"), Node(id="y")],
+    )
+    builder = Builder(CommGraph.of(problem))
+    for rule in RULES:
+        builder.build(rule)
+
+
+KERNELS = KernelSet(
+    name="list scheduling",
+    module="allocsolve.models.dag.list_build",
+    entry="place_by_rule",
+    warm="warm",
+    seconds=20.0,
+)
