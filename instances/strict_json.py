@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from allocsolve.models.errors import InputError
 
-__all__ = ["NotANumber", "Steps", "loads", "owner", "path_text", "walk"]
+__all__ = ["NotANumber", "Steps", "is_printable", "loads", "owner", "path_text", "walk"]
 
 Steps: TypeAlias = tuple[str | int, ...]
 """The keys and positions that lead from the root of a document to a value."""
@@ -40,8 +40,14 @@ class _Repeated(dict[str, object]):
     key = ""
 
 
-def loads(text: str) -> object:
+def loads(text: str, *, printable: bool = True) -> object:
     """Parse JSON; decimal numbers become Decimal, forbidden number tokens NotANumber.
+
+    Parameters
+    ----------
+    printable
+        Whether control characters are refused in every text. Without that, the caller refuses
+        them in the texts that it uses, see :func:`is_printable`.
 
     Raises
     ------
@@ -63,7 +69,7 @@ def loads(text: str) -> object:
     raw = _parse(text, build)
     if repeated:
         _refuse_repeated(raw)
-    if _ESCAPE.search(text):
+    if printable and _ESCAPE.search(text):
         _refuse_unprintable(raw)
     return raw
 
@@ -143,6 +149,11 @@ def _refuse_unprintable(raw: object) -> None:
                     remedy="delete the escape, or write the character itself",
                     path=path_text(steps) if token is value else None,
                 )
+
+
+def is_printable(token: str) -> bool:
+    """Whether a text has no control characters and no halves of surrogate pairs."""
+    return _UNPRINTABLE.search(token) is None
 
 
 def path_text(steps: Steps) -> str:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from allocsolve.instances.draft import Draft
 from allocsolve.instances.losses import common_losses, refuse_inexpressible
 from allocsolve.instances.numerals import Numerals
-from allocsolve.instances.text import amount, plural
+from allocsolve.instances.strict_json import is_printable
+from allocsolve.instances.text import amount, plural, shorten
 from allocsolve.models.dag.data import DagDocument, Edge, Task
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import InputError
@@ -77,6 +78,8 @@ def task_graph_draft(graph: Graph) -> Draft:
     InputError
         If a weight is not a finite, non-negative number, or only some vertices have one.
     """
+    for vertex in graph.vertices:
+        _require_printable(vertex)
     notes = list(graph.notes)
     names = _names(graph, notes)
     works = _works(graph.vertices, (*_WEIGHTS, *names), notes)
@@ -95,6 +98,17 @@ def task_graph_draft(graph: Graph) -> Draft:
         "edges": [arc.line for arc in graph.arcs],
     }
     return Draft(document, lines, tuple(notes))
+
+
+def _require_printable(vertex: Vertex) -> None:
+    if not is_printable(vertex.id):
+        raise InputError(
+            f"the id '{shorten(vertex.id)}' holds a character that cannot be shown",
+            allowed="ids without control characters",
+            remedy="rename the task",
+            line=vertex.line,
+            column=vertex.column,
+        )
 
 
 def _names(graph: Graph, notes: list[str]) -> tuple[str, ...]:

@@ -182,7 +182,8 @@ def generate(
 ) -> int:
     """Write a random instance; the same seed gives the same instance.
 
-    Kinds: rcpsp, multimode, lags, jobshop, flexible, communication.
+    Kinds: rcpsp, multimode, lags, jobshop, flexible, communication, layered, fork, join,
+    fork_join, series_parallel, out_tree, in_tree, stencil, lu, cholesky, mapreduce, pipeline.
 
     Example: allocsolve generate rcpsp --tasks 30 --seed 1 -o random.json
     """

@@ -28,8 +28,8 @@ import msgspec
 from allocsolve.instances.draft import Draft
 from allocsolve.instances.json_dialects import dialect, records, require_amount
 from allocsolve.instances.rounding import Rounding, rounding
-from allocsolve.instances.strict_json import loads
-from allocsolve.instances.text import plural
+from allocsolve.instances.strict_json import is_printable, loads
+from allocsolve.instances.text import plural, shorten
 from allocsolve.models.dag.data import DagDocument, DefaultLink, Edge, Node, Task
 from allocsolve.models.errors import InputError, suggest
 
@@ -128,7 +128,7 @@ def parse(text: str) -> Draft:
     InputError
         If a task has no runtime, a parent or a file is unknown, or a field is wrong.
     """
-    document = records(loads(text), _Document, "wfformat")
+    document = records(loads(text, printable=False), _Document, "wfformat")
     log = _log(document.workflow)
     rounded = _rounding(log)
     tasks = [
@@ -195,9 +195,11 @@ def _ids(tasks: Sequence[_Task]) -> list[str]:
     found = []
     for i, task in enumerate(tasks):
         key = task.id or task.name
-        if not key:
+        if not key or not is_printable(key):
             raise InputError(
-                f"task {i} has neither id nor name", allowed="an id", remedy="add an id"
+                f"task {i} has no id or name of printable characters",
+                allowed="an id without control characters",
+                remedy="correct the id",
             )
         found.append(key)
     return found
@@ -218,7 +220,7 @@ def _sizes(files: Iterable[_File]) -> Mapping[str, Fraction]:
     sizes: dict[str, Fraction] = {}
     for file in files:
         if file.size is not None:
-            size = require_amount(file.size, f"file '{file.key}': sizeInBytes")
+            size = require_amount(file.size, f"file '{shorten(file.key)}': sizeInBytes")
             sizes[file.key] = max(size, sizes.get(file.key, Fraction(0)))
     return sizes
 
@@ -226,6 +228,12 @@ def _sizes(files: Iterable[_File]) -> Mapping[str, Fraction]:
 def _node(machine: _Machine) -> Node:
     cpu = machine.cpu or _Cpu()
     cores = cpu.cores if cpu.cores is not None else cpu.count
+    if not is_printable(machine.name):
+        raise InputError(
+            f"machine '{shorten(machine.name)}' has a name with control characters",
+            allowed="a nodeName of printable characters",
+            remedy="correct the name",
+        )
     return Node(id=machine.name, slots=1 if cores is None else cores)
 
 
@@ -248,7 +256,7 @@ def _pairs(log: _Log) -> list[tuple[int, int]]:
 def _known(key: str, i: int, sort: str, log: _Log, index: Mapping[str, int]) -> int:
     if key not in index:
         raise InputError(
-            f"task '{log.ids[i]}': unknown {sort} '{key}'{suggest(key, list(index))}",
+            f"task '{log.ids[i]}': unknown {sort} '{shorten(key)}'{suggest(key, list(index))}",
             allowed=f"the id of one of the {plural(len(log.ids), 'task')}",
             remedy="correct the id, or add the task",
         )
@@ -266,7 +274,7 @@ def _bytes(log: _Log, parent: int, child: int) -> Fraction:
     unknown = sorted(passed - log.sizes.keys())
     if unknown:
         raise InputError(
-            f"file '{unknown[0]}' goes from task '{log.ids[parent]}' to task "
+            f"file '{shorten(unknown[0])}' goes from task '{log.ids[parent]}' to task "
             f"'{log.ids[child]}' but has no size",
             allowed="sizeInBytes for every file that is passed on",
             remedy="add the file with its sizeInBytes",
@@ -288,8 +296,8 @@ def _strangers(log: _Log) -> list[str]:
         return []
     i, j, file = lost[0]
     return [
-        f"{plural(len(lost), 'file')} read from a task that is not a parent, e.g. '{file}' of "
-        f"'{log.ids[i]}' by '{log.ids[j]}': no edge, no data"
+        f"{plural(len(lost), 'file')} read from a task that is not a parent, e.g. "
+        f"'{shorten(file)}' of '{log.ids[i]}' by '{log.ids[j]}': no edge, no data"
     ]
 
 

@@ -30,9 +30,9 @@ from allocsolve.instances.generators.shops import (
     draw_flexible,
     draw_jobshop,
 )
+from allocsolve.instances.generators.task_graphs import TASK_GRAPHS
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError, suggest
-from allocsolve.models.result import InstanceInfo
 
 __all__ = ["FAMILIES", "Family", "generate"]
 
@@ -71,6 +71,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
                 COMMUNICATION,
                 draw_communication,
             ),
+            *(Family(row.name, row.description, row.settings, row.build) for row in TASK_GRAPHS),
         )
     }
 )
@@ -109,8 +110,7 @@ def generate(family: str, *, tasks: int, seed: int, **settings: Value) -> DagPro
     for low, high in (("min_duration", "max_duration"), ("min_work", "max_work")):
         values.require_order(low, high)
     name = f"{family}_{tasks}_{seed}"
-    problem = row.build(Draw(seed), tasks, values)
-    return problem.replace(name=name, origin=InstanceInfo(name=name))
+    return row.build(Draw(seed), tasks, values).named(name)
 
 
 def _require_whole(name: str, value: int, most: int | None) -> None:

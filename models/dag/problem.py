@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -113,6 +114,13 @@ class DagProblem(DagData):
     def replace(self, **changes: object) -> DagProblem:
         """Return a new problem with some data fields changed, validated again."""
         return replace(self, **changes)  # type: ignore[arg-type]  # validated by __post_init__
+
+    def named(self, name: str, origin: InstanceInfo | None = None) -> DagProblem:
+        """Return the same problem under another name, without validating its data again."""
+        twin = copy.copy(self)
+        object.__setattr__(twin, "name", name)
+        object.__setattr__(twin, "origin", origin or InstanceInfo(name=name))
+        return twin
 
     @property
     def kind(self) -> str:
