@@ -13,6 +13,8 @@ import numpy as np
 
 from allocsolve.models.arrays import IntArray
 from allocsolve.models.dag.area import area_weights
+from allocsolve.models.dag.comm_bounds import ClusterBounds, StarWindow
+from allocsolve.models.dag.comm_identical import identical_nodes
 from allocsolve.models.dag.disjunctive import cliques
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.relaxation import (
@@ -50,7 +52,14 @@ def lower_bounds(problem: DagProblem) -> list[Bound]:
                          (Mingozzi, Maniezzo, Ricciardelli and Bianco, "An exact
                          algorithm for the resource-constrained project scheduling
                          problem", Management Science 44, 1998)
+    ``cluster``          longest head, work and tail when the predecessors of each task
+                         choose between its node and another one
+    ``head_tail_area``   window argument on all slots between these heads and tails
+    ``star``             work around a task that other nodes can begin only later
     ===================  =========================================================
+
+    The last three hold for data that travels between identical nodes (sources in
+    :mod:`allocsolve.models.dag.comm_bounds`).
 
     Bounds of one source are given once, for the resource, node or set of tasks where it
     is highest. The list is empty if the lags have a cycle of positive length: then no
@@ -64,6 +73,7 @@ def lower_bounds(problem: DagProblem) -> list[Bound]:
         best = max(argument(relaxation), key=lambda bound: bound.value, default=None)
         if best is not None:
             found.append(best)
+    found.extend(_communication(relaxation))
     return sorted(found, key=lambda bound: -bound.value)
 
 
@@ -133,6 +143,42 @@ def _disjunctive(relaxation: Relaxation) -> Iterator[Bound]:
                 f"no two of the tasks {_names(relaxation, tasks, ', ')} can overlap; they take "
                 f"{_time(relaxation, window.energy)} {_between(relaxation, window)}",
             )
+
+
+def _communication(relaxation: Relaxation) -> Iterator[Bound]:
+    if not relaxation.arrays.communicates:
+        return
+    instance = identical_nodes(relaxation.problem)
+    if instance is None:
+        return
+    bounds = ClusterBounds(instance)
+    value, task = bounds.longest()
+    yield Bound(
+        value,
+        "cluster",
+        f"{_time(relaxation, bounds.heads[task])} must pass before task "
+        f"{_names(relaxation, [task], '')} and {_time(relaxation, bounds.tails[task])} after it, "
+        "whichever of its neighbours share its node",
+    )
+    area, star = bounds.area(), bounds.star()
+    if area is not None:
+        where = "all slots together" if instance.capacity > 1 else "the only slot"
+        yield Bound(
+            area.value,
+            "head_tail_area",
+            f"{where} must work {_time(relaxation, area.energy)} {_between(relaxation, area)}",
+        )
+    if star is not None:
+        yield Bound(star.value, "star", _around(relaxation, star))
+
+
+def _around(relaxation: Relaxation, star: StarWindow) -> str:
+    task = _names(relaxation, [star.centre], "")
+    side, until = ("before", "end by") if star.backwards else ("after", "begin at")
+    return (
+        f"work of {_time(relaxation, star.work)} {side} task {task} can {until} "
+        f"{_time(relaxation, star.delay)} {side} it at the closest on nodes other than its own"
+    )
 
 
 def _window(
