@@ -79,6 +79,34 @@ _BASIC = frozenset(
     }
 )
 
+_COMMUNICATING = frozenset(
+    {
+        Feature.MODES,
+        Feature.NODES,
+        Feature.RELEASES,
+        Feature.LAGS,
+        Feature.COMMUNICATION,
+        Feature.MEMORY,
+        Feature.COLOCATION,
+    }
+)
+
+_LISTS = (
+    ("heft", "list_methods:heft", "heterogeneous earliest finish time; compiled"),
+    ("cpop", "list_methods:cpop", "the critical path on one node, the rest by priority; compiled"),
+    ("peft", "list_methods:peft", "earliest finish time with an optimistic cost table; compiled"),
+    ("etf", "list_methods:etf", "the ready task that can start first; compiled"),
+    ("dls", "list_methods:dls", "the pair of task and node of highest dynamic level; compiled"),
+    ("getf", "getf:solve", "earliest task first in groups of speeds chosen by a linear program"),
+    ("min_min", "list_methods:min_min", "the ready task that ends first; compiled"),
+    ("max_min", "list_methods:max_min", "the ready task whose first end is last; compiled"),
+    ("sufferage", "list_methods:sufferage", "the ready task that loses most if it waits; compiled"),
+    ("one_node", "list_methods:one_node", "all tasks on the node that works least for them"),
+    ("clusters", "list_methods:clusters", "dominant sequence clustering, then a node for each"),
+    ("portfolio", "list_methods:portfolio", "every compiled list scheduler; keeps the best"),
+)
+"""The list schedulers for communicating tasks: name, target, description."""
+
 METHODS: tuple[Method, ...] = (
     Method(
         name="auto",
@@ -106,6 +134,18 @@ METHODS: tuple[Method, ...] = (
         exact=False,
         target="allocsolve.solvers.dag.list_scheduling:solve",
         description="serial schedule generation with random sampling and justification; no engine",
+    ),
+    *(
+        Method(
+            name=name,
+            kind="dag",
+            honours=_COMMUNICATING,
+            objectives=("makespan",),
+            exact=False,
+            target=f"allocsolve.solvers.dag.{target}",
+            description=description,
+        )
+        for name, target, description in _LISTS
     ),
 )
 

@@ -12,8 +12,28 @@ import numpy as np
 
 from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
 from allocsolve.models.dag.graph import CommGraph
+from allocsolve.models.kernels import KernelSet
 
-__all__ = ["NO_BIAS", "UNBOUNDED", "Board", "Tables", "new_board", "tables_of", "widened"]
+__all__ = [
+    "KERNELS",
+    "NO_BIAS",
+    "UNBOUNDED",
+    "Board",
+    "Tables",
+    "new_board",
+    "tables_of",
+    "widened",
+]
+
+KERNELS = KernelSet(
+    name="list scheduling",
+    module="allocsolve.models.dag.list_build",
+    entry="place_by_rule",
+    warm="warm",
+    compiling=22.0,
+    loading=1.5,
+)
+"""The compiled loops that read these tables."""
 
 UNBOUNDED = 2**61
 """End of the last gap of a lane."""

@@ -20,9 +20,8 @@ from allocsolve.models.dag.list_kernels import (
     place_in_order,
 )
 from allocsolve.models.dag.list_rules import IN_ORDER, RULES, Ranks, Recipe, fixed_nodes
-from allocsolve.models.kernels import KernelSet
 
-__all__ = ["KERNELS", "Builder", "Placement", "warm"]
+__all__ = ["Builder", "Placement", "warm"]
 
 _SLICE = 4_000_000
 """Nodes tried between two looks at the clock, less than a tenth of a second."""
@@ -121,12 +120,3 @@ def warm() -> None:
     builder = Builder(CommGraph.of(problem))
     for rule in RULES:
         builder.build(rule)
-
-
-KERNELS = KernelSet(
-    name="list scheduling",
-    module="allocsolve.models.dag.list_build",
-    entry="place_by_rule",
-    warm="warm",
-    seconds=20.0,
-)

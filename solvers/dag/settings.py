@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from allocsolve.models.errors import UsageError, suggest
 from allocsolve.models.result import Scalar
 
-__all__ = ["Choice", "read_settings", "shown"]
+__all__ = ["Choice", "read_settings", "read_words", "shown"]
 
 
 class Choice:
@@ -37,14 +37,39 @@ def read_settings(
     UsageError
         If a key is unknown or a value is not an integer of its range.
     """
+    _refuse_unknown(method, options, list(known))
+    return {key: _value(key, options.get(key), choice) for key, choice in known.items()}
+
+
+def read_words(
+    method: str, options: Mapping[str, str], known: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    """Return every known setting with its word; the first word allowed is the default.
+
+    Raises
+    ------
+    UsageError
+        If a key is unknown or a word is not allowed.
+    """
+    _refuse_unknown(method, options, list(known))
+    words = {key: options.get(key, allowed[0]) for key, allowed in known.items()}
+    for key, word in words.items():
+        if word not in known[key]:
+            raise UsageError(
+                f"setting {key} = {word!r}{suggest(word, known[key])} "
+                f"(allowed: {', '.join(known[key])})"
+            )
+    return words
+
+
+def _refuse_unknown(method: str, options: Mapping[str, str], known: Sequence[str]) -> None:
     for key in options:
         if key not in known:
             allowed = ", ".join(known) if known else "none"
             raise UsageError(
-                f"method '{method}' has no setting '{key}'{suggest(key, list(known))} "
+                f"method '{method}' has no setting '{key}'{suggest(key, known)} "
                 f"(allowed: {allowed})"
             )
-    return {key: _value(key, options.get(key), choice) for key, choice in known.items()}
 
 
 def _value(key: str, text: str | None, choice: Choice) -> int:

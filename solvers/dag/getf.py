@@ -1,0 +1,103 @@
+"""Method ``getf``: earliest task first within the group of nodes that a linear program chose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from allocsolve.models.arrays import BoolArray
+from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.graph import CommGraph
+from allocsolve.models.dag.list_groups import (
+    SpeedGroups,
+    certify,
+    filtered_nodes,
+    group_nodes,
+    speed_groups,
+)
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.exact import plain
+from allocsolve.models.result import Bound, Scalar, Termination
+from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.dag.getf_lp import LpAnswer, solve_lp
+from allocsolve.solvers.dag.list_methods import begin, compiled, conclude, offer_rules
+from allocsolve.solvers.dag.settings import read_words
+
+__all__ = ["SETTINGS", "raise_lp_bound", "solve"]
+
+SETTINGS: Mapping[str, Sequence[str]] = {}
+"""There is nothing to set: tasks are always appended, as the certificate asks."""
+
+_LP_SHARE = 0.8
+"""Part of the time left that the linear program may take."""
+
+
+def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
+    """Find a schedule by GETF (Su, Ren, Vardi and Wierman 2023), with its certificate.
+
+    The certificate ``makespan <= chain + area + waiting`` is reported, in input units, as
+    options of the solver; see :mod:`allocsolve.models.dag.list_groups`.
+
+    Raises
+    ------
+    SolverMissing
+        If HiGHS is not installed.
+    """
+    read_words("getf", control.limits.options, SETTINGS)
+    graph = begin(problem, control)
+    if not compiled(control) or not graph.eligible.any(axis=1).all() or not graph.n:
+        return _without(graph, control, "the linear program was left out for lack of time")
+    control.phase("linear program")
+    answer = solve_lp(graph, control.remaining() * _LP_SHARE)
+    if answer is None:
+        return _without(graph, control, "the linear program took too long: plain ETF was used")
+    raise_lp_bound(graph, control, answer)
+    groups = speed_groups(graph)
+    allowed = filtered_nodes(graph, answer.share)
+    if groups is not None:
+        allowed = group_nodes(graph, groups, answer.share)
+    options = _place(graph, control, allowed, groups)
+    return conclude(problem, control, control.stopped() or Termination.FINISHED, options)
+
+
+def _without(graph: CommGraph, control: Control[Schedule], why: str) -> Outcome:
+    """Schedule without groups."""
+    warnings = (why,) if graph.eligible.any(axis=1).all() and graph.n else ()
+    ended_by = Termination.FINISHED
+    if compiled(control):
+        ended_by = offer_rules(graph, control, ("etf",), inserts=False)
+    return conclude(graph.problem, control, ended_by, {}, warnings=warnings)
+
+
+def raise_lp_bound(graph: CommGraph, control: Control[Schedule], answer: LpAnswer) -> None:
+    """Raise the bound to the value of the linear program."""
+    value = plain(graph.problem.units(answer.bound))
+    detail = f"tasks split among {graph.nodes} nodes, without communication, take {value}"
+    control.raise_bound(Bound(answer.bound, "getf_lp", detail))
+
+
+def _place(
+    graph: CommGraph, control: Control[Schedule], allowed: BoolArray, groups: SpeedGroups | None
+) -> dict[str, Scalar]:
+    """Offer the schedule within groups; return the terms of its certificate."""
+    from allocsolve.models.dag.list_build import Builder
+    from allocsolve.models.dag.list_kernels import EARLIEST_START
+    from allocsolve.models.dag.list_rules import Recipe
+
+    builder = Builder(graph, inserts=False, stop=lambda: control.token.cancelled)
+    ranks = builder.ranks
+    recipe = Recipe(allowed, ranks.downhill, rule=EARLIEST_START, level=ranks.level)
+    placement = builder.follow(recipe)
+    if placement is None:
+        return {}
+    control.offer(placement.schedule(), placement.makespan, "getf")
+    free = graph.fully_linked and not graph.limits_memory and not graph.has_groups
+    if groups is None or not free:
+        return {}
+    certificate = certify(graph, groups, allowed, placement.start, placement.node)
+    tick = float(graph.problem.arrays.tick)
+    return {
+        "certificate": certificate.total * tick,
+        "certificate_chain": certificate.chain * tick,
+        "certificate_area": certificate.area * tick,
+        "certificate_waiting": certificate.waiting * tick,
+    }
