@@ -10,6 +10,8 @@ from allocsolve.models.errors import InputError
 
 __all__ = ["detect", "looks_like"]
 
+_JSON = ".json"
+
 
 def detect(source: Source, index_base: int | None = None) -> Format:
     """Choose the format of a source.
@@ -30,6 +32,8 @@ def detect(source: Source, index_base: int | None = None) -> Format:
     fitting = [row for row in candidates if row.load().fits(source.text)]
     if len(fitting) == 1:
         return fitting[0]
+    if not fitting and source.suffix == _JSON:
+        return candidates[0]  # not JSON at all: the native reader says where it is broken
     return _by_trial(fitting or candidates, source.text, index_base)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from decimal import Decimal
 from fractions import Fraction
 from typing import TypeVar
@@ -10,10 +11,11 @@ from typing import TypeVar
 import msgspec
 
 from allocsolve.instances.strict_json import NotANumber
+from allocsolve.instances.text import shorten
 from allocsolve.models.errors import InputError
 from allocsolve.models.exact import exact
 
-__all__ = ["dialect", "records", "require_amount"]
+__all__ = ["dialect", "records", "require_amount", "require_known"]
 
 RecordT = TypeVar("RecordT")
 
@@ -55,11 +57,17 @@ def records(raw: object, record: type[RecordT], format_name: str) -> RecordT:
         place = _PLACE.fullmatch(str(error))
         what, path = (place["message"], place["path"]) if place else (str(error), "$")
         raise InputError(
-            what[:1].lower() + what[1:].replace("`", "'"),
+            _sentence(what),
             allowed=f"the fields of format {format_name}, see docs/formats.md",
             remedy="correct the value, or name another format with --format",
             path=path,
         ) from None
+
+
+def _sentence(message: str) -> str:
+    begins = message.startswith(("Expected", "Object", "Invalid"))
+    text = message[:1].lower() + message[1:] if begins else message
+    return text.replace("`", "'")
 
 
 def _number(target: type, value: object) -> Fraction:
@@ -69,6 +77,22 @@ def _number(target: type, value: object) -> Fraction:
     if target is not Fraction or not isinstance(value, int | float | Decimal):
         raise ValueError("Expected a number")
     return exact(value)
+
+
+def require_known(key: str, known: Container[str], owner: str, sort: str) -> None:
+    """Refuse the end of an edge that is not there.
+
+    Raises
+    ------
+    InputError
+        If the key is not known.
+    """
+    if key not in known:
+        raise InputError(
+            f"{owner}: unknown {sort} '{shorten(key)}'",
+            allowed=f"the id of a {sort} of this file",
+            remedy=f"correct the id, or add the {sort}",
+        )
 
 
 def require_amount(value: Fraction, what: str) -> Fraction:

@@ -24,7 +24,7 @@ from fractions import Fraction
 import msgspec
 
 from allocsolve.instances.draft import Draft
-from allocsolve.instances.json_dialects import dialect, records, require_amount
+from allocsolve.instances.json_dialects import dialect, records, require_amount, require_known
 from allocsolve.instances.machines import MOST_NODES
 from allocsolve.instances.rounding import Rounding, rounding
 from allocsolve.instances.strict_json import loads
@@ -75,6 +75,10 @@ def parse(text: str) -> Draft:
     nodes = _nodes(file)
     for operator in file.nodes:
         _check(operator, nodes)
+    known = {str(operator.id) for operator in file.nodes}
+    for arc in file.edges:
+        for end in (arc.source_id, arc.dest_id):
+            require_known(str(end), known, _name(arc), "operator")
     rounded = _rounding(file)
     document = DagDocument(
         schema="allocsolve.instance/1",
@@ -128,7 +132,11 @@ def _check(operator: _Operator, nodes: Sequence[Node]) -> None:
 
 
 def _cost(arc: _Arc) -> Fraction:
-    return require_amount(arc.cost, f"edge {arc.source_id} -> {arc.dest_id}: cost")
+    return require_amount(arc.cost, f"{_name(arc)}: cost")
+
+
+def _name(arc: _Arc) -> str:
+    return f"edge {arc.source_id} -> {arc.dest_id}"
 
 
 def _rounding(file: _File) -> Rounding:

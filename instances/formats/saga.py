@@ -23,7 +23,7 @@ from itertools import combinations
 import msgspec
 
 from allocsolve.instances.draft import Draft
-from allocsolve.instances.json_dialects import dialect, records, require_amount
+from allocsolve.instances.json_dialects import dialect, records, require_amount, require_known
 from allocsolve.instances.losses import common_losses, refuse_inexpressible
 from allocsolve.instances.numerals import Numerals
 from allocsolve.instances.strict_json import NotANumber, loads
@@ -129,15 +129,23 @@ def _open_infinite_links(raw: object) -> None:
 
 
 def _check(instance: _Instance) -> None:
+    tasks = {task.name for task in instance.task_graph.tasks}
+    nodes = {node.name for node in instance.network.nodes}
     for task in instance.task_graph.tasks:
         require_amount(task.cost, f"task '{task.name}': cost")
     for edge in instance.task_graph.dependencies:
-        require_amount(edge.size, f"dependency '{edge.source}' -> '{edge.target}': size")
+        owner = f"dependency '{edge.source}' -> '{edge.target}'"
+        require_amount(edge.size, f"{owner}: size")
+        for end in (edge.source, edge.target):
+            require_known(end, tasks, owner, "task")
     for node in instance.network.nodes:
         require_amount(node.speed, f"node '{node.name}': speed")
     for link in instance.network.edges:
+        owner = f"link '{link.source}'-'{link.target}'"
+        for end in (link.source, link.target):
+            require_known(end, nodes, owner, "node")
         if link.speed is not None:
-            require_amount(link.speed, f"link '{link.source}'-'{link.target}': speed")
+            require_amount(link.speed, f"{owner}: speed")
 
 
 def _links(network: _Network) -> dict[tuple[str, str], Fraction | None]:

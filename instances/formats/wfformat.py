@@ -257,7 +257,7 @@ def _known(key: str, i: int, sort: str, log: _Log, index: Mapping[str, int]) -> 
     if key not in index:
         raise InputError(
             f"task '{log.ids[i]}': unknown {sort} '{shorten(key)}'{suggest(key, list(index))}",
-            allowed=f"the id of one of the {plural(len(log.ids), 'task')}",
+            allowed=f"the id of a task of this file ({plural(len(log.ids), 'task')})",
             remedy="correct the id, or add the task",
         )
     return index[key]

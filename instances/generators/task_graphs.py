@@ -32,7 +32,7 @@ __all__ = ["COMMON", "TASK_GRAPHS", "TaskGraphFamily"]
 DrawShape: TypeAlias = Callable[[Draw, int, Values], Shape]
 
 COMMON = (
-    Setting("ccr", 1.0, 0, 10**6, "mean transfer time of an edge over mean duration of a task"),
+    Setting("ccr", 1.0, 0, 10**4, "mean transfer time of an edge over mean duration of a task"),
     Setting("nodes", 4, 1, 1000, "number of nodes"),
     Choice("node_kind", ("identical", "related", "unrelated"), "how the nodes differ"),
     Setting("slots", 1, 1, 1000, "slots per node"),
@@ -50,6 +50,9 @@ _BANDWIDTHS = (Fraction(1, 2), Fraction(1), Fraction(2))
 _DATA_UNIT = 2
 _STEPS = 20
 """Least mean of data in units of their rounding, so that rounding hardly changes the ratio."""
+
+_FINEST = Fraction(1, 10**6)
+"""Rounding of data becomes no finer than this, however small the ratio."""
 
 _MOST_DATA = 100
 """Data of edges are drawn from 1, ..., 100 and scaled to the ratio."""
@@ -188,7 +191,7 @@ class _Cluster:
 def _scaled(raw: Sequence[int], mean: Fraction) -> Iterator[Number]:
     """Scale to the mean and round to multiples of 2, 0.2, 0.02, ..., none of them 0."""
     unit = Fraction(_DATA_UNIT)
-    while mean < _STEPS * unit:
+    while mean < _STEPS * unit and unit > _FINEST:
         unit /= 10
     numerator, denominator = (mean * len(raw) / (sum(raw) * unit)).as_integer_ratio()
     for amount in raw:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import pytest
 
-from allocsolve.instances.catalogue import bundled
+from allocsolve.instances.catalogue import bundled, task_graphs
 from allocsolve.instances.reading import read
 from allocsolve.instances.registry import FORMATS
 from allocsolve.models.dag.problem import DagProblem
@@ -37,7 +37,8 @@ def test_catalogue_lists_every_file() -> None:
 @pytest.mark.parametrize("name", [row.name for row in FORMATS if row.can_read])
 def test_every_format_has_a_good_sample(name: str) -> None:
     """A format is only there if a file of it can be shown."""
-    assert name in {read(path).origin.format for path in bundled().values()}
+    complete = {read(path).origin.format for path in bundled().values()}
+    assert name in complete | {read(path, nodes=2).origin.format for path in task_graphs().values()}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])

@@ -17,6 +17,7 @@ from allocsolve.instances.generators.dag import FAMILIES, generate
 from allocsolve.instances.generators.draw import Draw
 from allocsolve.instances.generators.network import draw_network
 from allocsolve.instances.generators.settings import Setting
+from allocsolve.instances.generators.task_graphs import TASK_GRAPHS
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import UsageError
 from allocsolve.models.exact import exact, plain
@@ -31,13 +32,19 @@ for family in FAMILIES:
 
 MEASURED = {
     # family: what every instance of it asks of a method, at the default settings
-    "rcpsp": {Feature.RENEWABLE},
-    "multimode": {Feature.RENEWABLE, Feature.NONRENEWABLE, Feature.MODES},
-    "lags": {Feature.RENEWABLE, Feature.LAGS, Feature.MAX_LAGS},
+    "rcpsp": {Feature.RENEWABLE, Feature.PROJECT},
+    "multimode": {Feature.RENEWABLE, Feature.NONRENEWABLE, Feature.MODES, Feature.PROJECT},
+    "lags": {
+        Feature.RENEWABLE,
+        Feature.LAGS,
+        Feature.MAX_LAGS,
+        Feature.PROJECT,
+        Feature.START_LAGS,
+    },
     "jobshop": {Feature.NODES},
     "flexible": {Feature.NODES, Feature.MODES},
     "communication": {Feature.NODES, Feature.MODES, Feature.COMMUNICATION},
-}
+} | {row.name: {Feature.NODES, Feature.MODES, Feature.COMMUNICATION} for row in TASK_GRAPHS}
 
 names = pytest.mark.parametrize("family", list(FAMILIES))
 
