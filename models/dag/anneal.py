@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
 from allocsolve.models.kernels import kernel
 
@@ -240,7 +238,8 @@ def _settle(sites: Sites, state: State, task: int, node: int) -> int:
 
 @kernel
 def _fits(sites: Sites, state: State) -> bool:
-    for node in range(state.load.size):
+    """Whether every node has the memory for its tasks."""
+    for node in range(state.load.size):  # noqa: SIM110  # kernels have no generators
         if state.load[node] > sites.node_memory[node]:
             return False
     return True
