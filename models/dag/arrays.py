@@ -32,7 +32,8 @@ class DagArrays:
     release, deadline
         int64 (n,), ticks; deadline ``NO_LIMIT`` if there is none.
     mode_offset
-        int64 (n + 1,); the modes of task i are ``mode_offset[i] : mode_offset[i + 1]``.
+        int64 (n + 1,); the modes of task i are ``mode_offset[i] : mode_offset[i + 1]``. A node
+        that is dead, or has less memory than the task alone needs, is no mode.
     mode_task, mode_duration, mode_node, mode_index
         int64 (m,): owner, ticks, node (-1 if it runs on none), position among the ``modes``
         of the task as listed in the input (0 for a mode that is a node).
@@ -53,6 +54,12 @@ class DagArrays:
         int64 (e,), multiples of the data grid; 0 sends nothing.
     node_slots
         int64 (N,).
+    task_memory, node_memory
+        int64 (n,) and (N,), multiples of a common unit; a task holds its memory from the
+        beginning to the end of the schedule. A node without a limit has as much as all tasks
+        together, and all are zero if no node has a limit.
+    colocation
+        int64 (n,): tasks with the same number share a node; -1 for a task on its own.
     latency, data_time
         int64 (N, N), ticks and ticks per unit of data; all zero if nothing is ever paid.
     linked
@@ -82,6 +89,9 @@ class DagArrays:
     edge_from_start: BoolArray
     edge_data: IntArray
     node_slots: IntArray
+    task_memory: IntArray
+    node_memory: IntArray
+    colocation: IntArray
     latency: IntArray
     data_time: IntArray
     linked: BoolArray
@@ -110,6 +120,20 @@ class DagArrays:
         if not self.edge_data.any():
             return False
         return bool(self.latency.any() or self.data_time.any() or not self.linked.all())
+
+    @cached_property
+    def limits_memory(self) -> bool:
+        """Whether the memory of some node can run out."""
+        return bool((self.node_memory < self.task_memory.sum()).any())
+
+    @cached_property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The sets of two or more tasks that share a node, each in increasing order."""
+        members: dict[int, list[int]] = {}
+        for task, label in enumerate(self.colocation.tolist()):
+            if label >= 0:
+                members.setdefault(label, []).append(task)
+        return tuple(tuple(group) for group in members.values() if len(group) > 1)
 
     @cached_property
     def min_duration(self) -> IntArray:

@@ -25,6 +25,7 @@ from allocsolve.models.dag.data import DagData, DefaultLink, Edge, Link
 from allocsolve.models.dag.occupancy import Occupant, judge_occupancy
 from allocsolve.models.dag.placement import Placed, place
 from allocsolve.models.dag.problem import DagProblem, Feature
+from allocsolve.models.dag.sharing import judge_sharing
 from allocsolve.models.dag.verify import verify_reason
 from allocsolve.models.errors import FeatureRefused
 from allocsolve.models.exact import exact, plain
@@ -52,6 +53,8 @@ RULES: Mapping[str, str] = MappingProxyType(
         "node_capacity": "A node never runs more tasks at once than it has slots.",
         "resource_capacity": "A renewable resource is never used beyond its capacity.",
         "resource_total": "A non-renewable resource is not used up beyond its capacity.",
+        "memory": "The tasks on a node need together no more memory than it has.",
+        "colocation": "Tasks of one label share a node.",
         "objective_value": "The claimed objective value is the one of the schedule.",
         "bound": "A bound is not above the value of a right answer; OPTIMAL means they meet.",
         "infeasible_claim": "INFEASIBLE is not claimed when a right answer exists.",
@@ -74,6 +77,8 @@ JUDGED = frozenset(
         Feature.COMMUNICATION,
         Feature.PROJECT,
         Feature.START_LAGS,
+        Feature.MEMORY,
+        Feature.COLOCATION,
     }
 )
 """The features of an instance that the rules cover; any other is refused by name."""
@@ -112,6 +117,7 @@ def check(problem: DagProblem, entries: Sequence[ScheduledTask]) -> CheckReport:
     for arc in arcs:
         violations.extend(_judge_arc(arc, clock))
     violations.extend(judge_occupancy(problem, _occupants(placed, clock), clock.units))
+    violations.extend(judge_sharing(problem, placed))
     makespan = max([_ZERO, *(item.end for item in placed)])
     return CheckReport(tuple(violations), plain(makespan) if complete else None)
 

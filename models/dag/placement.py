@@ -73,6 +73,11 @@ class Places:
         duration = self._durations[task.id].get(node_id)
         return None if duration is None else exact(duration)
 
+    def has_room(self, task: Task, node_id: str) -> bool:
+        """Whether the memory of a known node is enough for the task alone."""
+        limit = self._nodes[node_id].memory
+        return limit is None or exact(task.memory or 0) <= exact(limit)
+
 
 def place(data: DagData, entries: Sequence[ScheduledTask]) -> tuple[list[Placed], list[Violation]]:
     """Match entries and tasks.

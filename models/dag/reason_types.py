@@ -110,13 +110,15 @@ class DemandExceedsCapacity(Reason, frozen=True, tag="demand_exceeds_capacity", 
 
 
 class NoEligibleNode(Reason, frozen=True, tag="no_eligible_node", kw_only=True):
-    """A task that can run on no node."""
+    """A task that can run on no node: none is eligible, alive and has memory enough for it."""
 
     task: str
 
     def sentence(self) -> str:
         """Say the reason in English."""
-        return f"task '{self.task}' is eligible for no usable node"
+        return (
+            f"task '{self.task}' can run on no node: none is eligible, alive and has enough memory"
+        )
 
 
 class WindowOverload(Reason, frozen=True, tag="window_overload", kw_only=True):

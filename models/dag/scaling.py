@@ -69,6 +69,7 @@ def build_arrays(data: DagData) -> DagArrays:
     scale = _Scale(tick)
     latency, data_time, linked = links.arrays(scale)
     resource_unit, capacity, demand = _resources(data, modes)
+    task_memory, node_memory = _memory(data)
     edge_data = _edge_data(edges, data_unit, scale)
     largest_delay = int(latency.max(initial=0)) + max(edge_data, default=0) * int(
         data_time.max(initial=0)
@@ -93,6 +94,9 @@ def build_arrays(data: DagData) -> DagArrays:
         edge_from_start=booleans(edge.from_start for edge in edges),
         edge_data=integers(edge_data),
         node_slots=integers(node.slots for node in data.nodes),
+        task_memory=task_memory,
+        node_memory=node_memory,
+        colocation=_colocation(data.tasks),
         latency=latency,
         data_time=data_time,
         linked=linked,
@@ -160,7 +164,7 @@ def _node_modes(
         candidates = sorted((alive[node] for node in row if node in alive), key=itemgetter(0))
     else:
         candidates = list(alive.values())
-    hosts = [host for host in candidates if _is_eligible(task, host[1].id, host[1].type)]
+    hosts = [host for host in candidates if _is_eligible(task, host[1]) and _fits(task, host[1])]
     if row is not None:
         listed = [(k, row[node.id]) for k, node, _ in hosts]
         return [_RawMode(i, exact(duration), k, 0, demand) for k, duration in listed]
@@ -170,8 +174,14 @@ def _node_modes(
     return [_RawMode(i, duration, k, 0, demand) for k, duration in times]
 
 
-def _is_eligible(task: Task, node: str, node_type: str | None) -> bool:
-    return task.eligible is None or node in task.eligible or node_type in task.eligible
+def _is_eligible(task: Task, node: Node) -> bool:
+    allowed = task.eligible
+    return allowed is None or node.id in allowed or node.type in allowed
+
+
+def _fits(task: Task, node: Node) -> bool:
+    """Whether the memory of the node is enough for the task alone."""
+    return node.memory is None or not task.memory or exact(task.memory) <= exact(node.memory)
 
 
 def _mode_offsets(modes: Sequence[_RawMode], tasks: int) -> IntArray:
@@ -295,6 +305,32 @@ def _resources(
         columns.append(column)
     demand = [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in modes]
     return tuple(units), integers(capacities), matrix(demand, len(units))
+
+
+def _memory(data: DagData) -> tuple[IntArray, IntArray]:
+    """Return needs and capacities in a common unit; without a limit nobody needs any."""
+    limits = [None if node.memory is None else exact(node.memory) for node in data.nodes]
+    known = [limit for limit in limits if limit is not None]
+    if not known:
+        return integers([0] * len(data.tasks)), integers([0] * len(limits))
+    needs = [exact(task.memory or 0) for task in data.tasks]
+    unit = grid([*needs, *known])
+    need = [int(amount / unit) for amount in needs]
+    total = sum(need)
+    if total > LARGEST:
+        raise InputError(
+            "the memory of the tasks cannot be scaled to integers whose sum is within 2^53",
+            allowed="amounts on a common grid",
+            remedy="round memory to fewer digits",
+        )
+    capacity = [total if limit is None else min(total, int(limit / unit)) for limit in limits]
+    return integers(need), integers(capacity)
+
+
+def _colocation(tasks: Sequence[Task]) -> IntArray:
+    numbers: dict[str, int] = {}
+    labels = [task.colocate for task in tasks]
+    return integers(-1 if k is None else numbers.setdefault(k, len(numbers)) for k in labels)
 
 
 def _horizon(

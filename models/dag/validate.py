@@ -191,10 +191,11 @@ def _one_source_of_time(task: Task, path: str, data: DagData) -> None:
             remedy="keep or add exactly one of them",
             path=path,
         )
-    if task.modes is not None and (task.eligible is not None or task.demand):
+    on_node = task.eligible is not None or task.demand or task.memory or task.colocate is not None
+    if task.modes is not None and on_node:
         raise InputError(
-            f"task '{task.id}': it has modes and so runs on no node; eligible and demand "
-            "have no meaning beside modes",
+            f"task '{task.id}': it has modes and so runs on no node; eligible, demand, memory "
+            "and colocate have no meaning beside modes",
             allowed="demand within each mode",
             remedy="move demand into the modes, or give work or durations instead of modes",
             path=path,

@@ -86,7 +86,7 @@ class _Facts:
     def _node_modes(self, task: Task) -> Iterator[_Mode]:
         for node in self._places.nodes:
             duration = self._places.duration(task, node)
-            if duration is not None:
+            if duration is not None and self._places.has_room(task, node):
                 yield _Mode(duration, task.demand, node)
 
     def excess(self, mode: _Mode) -> list[str]:

@@ -165,3 +165,32 @@ def machines_entries() -> Entries:
         entry("5", "3", "10/3", "two"),
         entry("6", "1", "1", "one"),
     )
+
+
+@pytest.fixture
+def models() -> DagProblem:
+    """Return layers of two models whose weights fill the nodes; tied layers share one."""
+    return DagProblem(
+        tasks=[
+            Task(id="p", work=2, memory=0.3, colocate="tied"),
+            Task(id="q", work=2, memory=0.3, colocate="tied"),
+            Task(id="r", work=1, memory=0.4),
+            Task(id="s", work=1, memory=2.5),
+            Task(id="table", work=0, memory=0.5),
+            Task(id="free", work=1),
+        ],
+        nodes=[Node(id="small", memory=1), Node(id="large", memory=3), Node(id="any")],
+    )
+
+
+@pytest.fixture
+def models_entries() -> Entries:
+    """Return a right schedule of ``models`` that leaves no memory on ``small`` and ``large``."""
+    return (
+        entry("p", "0", "2", "small"),
+        entry("q", "2", "4", "small"),
+        entry("r", "4", "5", "small"),
+        entry("s", "0", "1", "large"),
+        entry("table", "0", "0", "large"),
+        entry("free", "5", "6", "small"),
+    )

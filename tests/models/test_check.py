@@ -26,7 +26,9 @@ def rules(problem: DagProblem, entries: Entries) -> set[str]:
     return {violation.rule for violation in check(problem, entries).violations}
 
 
-@pytest.mark.parametrize(("base", "makespan"), [("project", 9), ("cluster", 12.5), ("machines", 5)])
+@pytest.mark.parametrize(
+    ("base", "makespan"), [("project", 9), ("cluster", 12.5), ("machines", 5), ("models", 6)]
+)
 def test_right_schedules_pass(request: pytest.FixtureRequest, base: str, makespan: float) -> None:
     """A schedule at the limit of its conditions is right, and its makespan is recomputed."""
     report = check(request.getfixturevalue(base), request.getfixturevalue(f"{base}_entries"))
@@ -127,10 +129,8 @@ def test_zero_length_uses_up() -> None:
 UNJUDGED = [
     ("calendars", {"nodes": [Node(id="x", unavailable=[(Fraction(1), Fraction(2))])]}),
     ("setup times", {"setups": [Setup(before="p", after="q", time=1)]}),
-    ("memory", {"tasks": [Task(id="a", work=1, memory=1)]}),
     ("gangs", {"tasks": [Task(id="a", work=1, width=2)]}),
     ("moldable tasks", {"tasks": [Task(id="a", work=1, speedup={"1": 1})]}),
-    ("colocation", {"tasks": [Task(id="a", work=1, colocate="p")]}),
 ]
 
 

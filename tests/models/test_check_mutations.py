@@ -249,10 +249,38 @@ MACHINES = [
     ),
 ]
 
+MODELS = [
+    Mutation(
+        "memory is held before and after a task runs",
+        change("table", node="small", start="9", end="9"),
+        {"memory"},
+        "node 'small' must hold 1.5 of memory, it has 1 (tasks p, q, r, table)",
+    ),
+    Mutation(
+        "a hair too much memory",
+        change("r", node="large", start="1", end="2"),
+        {"memory"},
+        "node 'large' must hold 3.4 of memory, it has 3 (tasks r, s, table)",
+    ),
+    Mutation(
+        "a task larger than its node",
+        both(change("s", node="small", start="9", end="10")),
+        {"memory"},
+        "must hold 3.5",
+    ),
+    Mutation(
+        "tied tasks apart",
+        change("q", node="any"),
+        {"colocation"},
+        "the tasks of 'tied' must share one node, they are on 2 ('p' on 'small', 'q' on 'any')",
+    ),
+]
+
 MUTATIONS = [
     *(("project", mutation) for mutation in PROJECT),
     *(("cluster", mutation) for mutation in CLUSTER),
     *(("machines", mutation) for mutation in MACHINES),
+    *(("models", mutation) for mutation in MODELS),
 ]
 
 

@@ -47,7 +47,15 @@ INFEASIBLE: dict[str, tuple[DagProblem, Reason, str]] = {
             nodes=[Node(id="x", speed=0), Node(id="y")],
         ),
         NoEligibleNode(task="b"),
-        "task 'b' is eligible for no usable node",
+        "task 'b' can run on no node",
+    ),
+    "more memory than any node that may run it": (
+        DagProblem(
+            tasks=[Task(id="a", work=1, memory=2), Task(id="b", work=1, memory=2, eligible=["x"])],
+            nodes=[Node(id="x", memory=1.5), Node(id="y")],
+        ),
+        NoEligibleNode(task="b"),
+        "task 'b' can run on no node: none is eligible, alive and has enough memory",
     ),
     "one task above the capacity": (
         DagProblem(

@@ -18,11 +18,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeAlias
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.arrays import NO_LIMIT
 from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.exact import exact
 
 __all__ = ["best_schedule", "grid_schedule"]
 
@@ -61,7 +63,11 @@ def _obeys(arcs: Sequence[Arc], starts: Sequence[int]) -> bool:
 
 
 def _mode_choices(problem: DagProblem) -> Iterator[tuple[int, ...]]:
-    """Yield every choice of modes that does not use up too much in total."""
+    """Yield every choice of modes that does not use up too much in total.
+
+    Memory of nodes and colocation only concern this choice; both are read from the data in
+    input units.
+    """
     arrays = problem.arrays
     capacity = [int(c) for c in arrays.capacity]
     for modes in itertools.product(*(arrays.modes_of(i) for i in range(len(problem.tasks)))):
@@ -70,7 +76,28 @@ def _mode_choices(problem: DagProblem) -> Iterator[tuple[int, ...]]:
             renewable or u <= c
             for u, c, renewable in zip(used, capacity, arrays.renewable, strict=True)
         ):
-            yield modes
+            nodes = [int(arrays.mode_node[m]) for m in modes]
+            if _has_memory(problem, nodes) and _stays_together(problem, nodes):
+                yield modes
+
+
+def _has_memory(problem: DagProblem, nodes: Sequence[int]) -> bool:
+    """Whether the tasks on each node need together no more memory than it has."""
+    for k, node in enumerate(problem.nodes):
+        on_node = [task for task, where in zip(problem.tasks, nodes, strict=True) if where == k]
+        needed = sum((exact(task.memory or 0) for task in on_node), Fraction(0))
+        if node.memory is not None and needed > exact(node.memory):
+            return False
+    return True
+
+
+def _stays_together(problem: DagProblem, nodes: Sequence[int]) -> bool:
+    """Whether tasks of one label share a node."""
+    place: dict[str, int] = {}
+    return all(
+        task.colocate is None or place.setdefault(task.colocate, node) == node
+        for task, node in zip(problem.tasks, nodes, strict=True)
+    )
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,17 @@ def transfer(data: int, bandwidth: int | None) -> DagProblem:
     )
 
 
+def packed(*memory: int, size: int | None, together: bool = False) -> DagProblem:
+    """Return tasks of one unit each on two nodes of a size, all of one label or free."""
+    label = "all" if together else None
+    return DagProblem(
+        tasks=[
+            Task(id=str(i), work=1, memory=need, colocate=label) for i, need in enumerate(memory)
+        ],
+        nodes=[Node(id="x", memory=size), Node(id="y", memory=size)],
+    )
+
+
 KNOWN: list[tuple[str, DagProblem, int | None]] = [
     ("nothing", DagProblem(tasks=[]), 0),
     ("one task after its release", shared(1, [fixed("a", 3, release=2)]), 5),
@@ -84,6 +95,11 @@ KNOWN: list[tuple[str, DagProblem, int | None]] = [
     ("transfer dearer than waiting", transfer(9, 1), 9),
     ("no link", transfer(1, 0), 9),
     ("infinite bandwidth", transfer(9, None), 6),
+    ("memory without a limit", packed(5, 5, 5, 5, size=None), 2),
+    ("one large and three small", packed(3, 1, 1, 1, size=3), 3),
+    ("no packing of five into four", packed(2, 2, 1, size=2), None),
+    ("all on one node", packed(1, 1, 1, size=3, together=True), 3),
+    ("together too large", packed(1, 1, 1, size=2, together=True), None),
 ]
 
 
