@@ -127,6 +127,15 @@ METHODS: tuple[Method, ...] = (
         description="constraint programming with OR-Tools CP-SAT; proves optimality",
     ),
     Method(
+        name="communication",
+        kind="dag",
+        honours=_COMMUNICATING - {Feature.MEMORY, Feature.COLOCATION},
+        objectives=("makespan",),
+        exact=True,
+        target="allocsolve.solvers.dag.communication:solve",
+        description="identical nodes: clusters, forks by loads, annealing, CP-SAT decisions",
+    ),
+    Method(
         name="list",
         kind="dag",
         honours=_BASIC,

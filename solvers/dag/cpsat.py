@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from allocsolve.models.dag.answer import Schedule
@@ -19,7 +19,7 @@ from allocsolve.solvers.engines.cpsat import EngineRun, EngineStatus, load, run,
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-__all__ = ["SETTINGS", "run_engine", "solve"]
+__all__ = ["SETTINGS", "engine_parameters", "run_engine", "solve"]
 
 SETTINGS = {
     "linearization_level": Choice(1, 0, 2),
@@ -79,7 +79,8 @@ def run_engine(
     except _Ended:
         return finished(control, solver, control.stopped() or Termination.FINISHED)
     control.phase("CP-SAT searches")
-    report = run(formulation.model, control, _accept(formulation, control), _parameters(settings))
+    accept = _accept(formulation, control)
+    report = run(formulation.model, control, accept, engine_parameters(settings))
     return _outcome(control, solver, report)
 
 
@@ -108,7 +109,8 @@ def _accept(
     return accept
 
 
-def _parameters(settings: dict[str, int]) -> dict[str, Scalar]:
+def engine_parameters(settings: Mapping[str, int]) -> dict[str, Scalar]:
+    """Return the parameters of CP-SAT that the settings stand for."""
     return {
         "linearization_level": settings["linearization_level"],
         "symmetry_level": settings["symmetry_level"],

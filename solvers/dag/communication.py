@@ -1,0 +1,158 @@
+"""Method ``communication``: data between identical nodes, to proven optimality.
+
+1. A list schedule; bounds by clusters, areas and stars.
+2. Forks and joins by dynamic programming over the loads of nodes.
+3. Annealing over a node for every task and an order of all tasks.
+4. CP-SAT is asked for a schedule one tick shorter than the best one, again and again; when
+   the time for that is over, questions for shorter lengths push the bound up.
+
+Nodes or links that differ are left to the general constraint program.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.comm_bounds import ClusterBounds
+from allocsolve.models.dag.comm_cpsat import size_of
+from allocsolve.models.dag.comm_identical import Identical, identical_nodes
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.star import fork_of
+from allocsolve.models.result import Bound, Scalar, SolverInfo, Termination
+from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.dag import cpsat
+from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
+from allocsolve.solvers.dag.opening import open_run
+from allocsolve.solvers.dag.settings import Choice, read_settings, shown
+from allocsolve.solvers.dag.star import solve_fork
+from allocsolve.solvers.engines.cpsat import load, version
+
+__all__ = ["SETTINGS", "search", "solve"]
+
+SETTINGS = cpsat.SETTINGS | {"rounds": Choice(8, 0, 10**6)}
+"""Those of CP-SAT; ``rounds``: coolings of the annealing before CP-SAT is asked."""
+
+_ANNEAL_SHARE = 0.3
+"""Share of the time left that annealing takes at most before CP-SAT is asked."""
+
+_IMPORT_NUMBA, _IMPORT_ENGINE = 1.0, 0.9
+"""Seconds that importing takes, with some room."""
+
+_LARGEST_MODEL = 2_000_000
+"""Literals and clauses beyond which CP-SAT is not asked."""
+
+
+def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
+    """Find and prove a schedule of communicating tasks."""
+    settings = read_settings("communication", control.limits.options, SETTINGS)
+    opening = open_run(problem, control)
+    own = own_solver(control, shown(settings, SETTINGS))
+    if opening.reason is not None:
+        return infeasible(own, opening.reason)
+    instance = identical_nodes(problem)
+    if instance is not None:
+        return search(instance, control, settings)
+    ended_by = control.stopped()
+    if ended_by is not None:
+        return finished(control, own, ended_by)
+    return cpsat.run_engine(problem, control, settings)
+
+
+def search(instance: Identical, control: Control[Schedule], settings: dict[str, int]) -> Outcome:
+    """Improve and prove the answer that the control holds, on identical nodes."""
+    return _Search(instance, control, settings).outcome()
+
+
+class _Search:
+    """The state of one run."""
+
+    def __init__(
+        self, instance: Identical, control: Control[Schedule], settings: dict[str, int]
+    ) -> None:
+        self.instance = instance
+        self.control = control
+        self.settings = {key: settings.get(key, choice.default) for key, choice in SETTINGS.items()}
+        self.bounds = ClusterBounds(instance)
+        self.fork = fork_of(instance)
+        self.solver = own_solver(control, self._shown())
+        self.repeatable = True
+        self.abandoned = False
+        self.warnings: list[str] = []
+
+    def outcome(self) -> Outcome:
+        """Run part after part until value and bound meet or a limit ends the run."""
+        for part in (self._count_loads, self._anneal, self._ask):
+            if not self._is_over():
+                part()
+        return finished(
+            self.control,
+            self.solver,
+            self.control.stopped() or Termination.FINISHED,
+            deterministic=self.repeatable,
+            warnings=tuple(self.warnings),
+            abandoned=self.abandoned,
+        )
+
+    def _is_over(self) -> bool:
+        return self.control.stopped() is not None
+
+    def _shown(self) -> dict[str, Scalar]:
+        return shown(self.settings, SETTINGS)
+
+    def _count_loads(self) -> None:
+        """Solve a fork or join by dynamic programming."""
+        if self.fork is None or self.control.value is None:
+            return
+        self.control.phase("dynamic programming")
+        answer = solve_fork(self.fork, self.control.value, self._is_over)
+        if answer.places is not None:
+            schedule = self.instance.graph.to_schedule(*self.fork.schedule(answer.places))
+            self.control.offer(schedule, schedule.makespan, "fork_join")
+        kind = "join" if self.fork.backwards else "fork"
+        detail = f"no placement of the leaves of this {kind} is shorter"
+        self.control.raise_bound(Bound(answer.least, "fork_join", detail))
+
+    def _anneal(self) -> None:
+        """Spend a share of the time on better schedules, or all of it if CP-SAT cannot help."""
+        rest = self.control.remaining()
+        can_ask = self._can_ask(rest)
+        until = time.monotonic() + (_ANNEAL_SHARE if can_ask else 1.0) * rest
+        if rest < _IMPORT_NUMBA and "numba" not in sys.modules:
+            return
+        from allocsolve.solvers.dag.anneal_identical import Annealing, is_affordable
+
+        if not is_affordable(rest):
+            return
+        self.control.phase("annealing")
+        annealing = Annealing(self.bounds, self.control, self.control.limits.seed)
+        endless = not can_ask and self.control.limits.deadline is not None
+        rounds = None if endless else self.settings["rounds"]
+        self.repeatable &= annealing.run(
+            rounds, lambda: self._is_over() or time.monotonic() > until
+        )
+
+    def _can_ask(self, rest: float) -> bool:
+        needed = 0.0 if "ortools.sat.python.cp_model" in sys.modules else _IMPORT_ENGINE
+        return rest >= needed and size_of(self.instance) <= _LARGEST_MODEL
+
+    def _ask(self) -> None:
+        """Ask CP-SAT until nothing is open or the time is over."""
+        if not self._can_ask(self.control.remaining()):
+            self.repeatable = False
+            if size_of(self.instance) > _LARGEST_MODEL:
+                self.warnings.append("CP-SAT was not asked for a proof: the model is too large")
+            return
+        self.control.phase("loading CP-SAT")
+        load()
+        from allocsolve.solvers.dag.questions import Questions
+
+        limits = self.control.limits
+        self.solver = SolverInfo("ortools", version(), limits.seed, limits.threads, self._shown())
+        questions = Questions(
+            self.bounds, self.fork, self.control, cpsat.engine_parameters(self.settings)
+        )
+        questions.ask_all()
+        self.abandoned = questions.abandoned
+        self.repeatable &= limits.threads == 1 and not questions.is_open
