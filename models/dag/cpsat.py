@@ -149,6 +149,8 @@ class _Builder:
         self._precedence()
         self._nodes()
         self._resources()
+        self._memory()
+        self._colocation()
         self._ends(makespan)
         self.model.minimize(makespan)
         return DagCpModel(self.problem, self.model, self.start, self.options, makespan)
@@ -309,6 +311,32 @@ class _Builder:
                 self.model.add_bool_or([])
         else:
             self.model.add(free <= left)
+
+    def _memory(self) -> None:
+        """Keep the memory of the tasks on each node within what it has."""
+        need, room = self.arrays.task_memory.tolist(), self.arrays.node_memory.tolist()
+        held: dict[int, list[cp_model.LinearExprT]] = defaultdict(list)
+        for task, options in enumerate(self.options):
+            for mode, literal in options:
+                if need[task]:
+                    held[self.node[mode]].append(need[task] * (1 if literal is None else literal))
+        for node, terms in held.items():
+            if node >= 0 and room[node] < sum(need):
+                self.model.add(sum(terms) <= room[node])
+
+    def _colocation(self) -> None:
+        """Give the tasks of each group the same node."""
+        for first, *others in self.arrays.groups:
+            leader = self._presence(first)
+            for other in others:
+                follower = self._presence(other)
+                for node in leader.keys() | follower.keys():
+                    self.model.add(leader.get(node, 0) == follower.get(node, 0))
+
+    def _presence(self, task: int) -> dict[int, cp_model.IntVar | int]:
+        """Return for each node of a task the literal that it runs there, 1 if it must."""
+        options = self.options[task]
+        return {self.node[m]: 1 if literal is None else literal for m, literal in options}
 
     def _ends(self, makespan: cp_model.IntVar) -> None:
         """Let the makespan cover the tasks that no later task covers."""
