@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.comm_bounds import ClusterBounds
@@ -24,7 +25,8 @@ from allocsolve.models.result import Bound, Scalar, SolverInfo, Termination
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag import cpsat
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
-from allocsolve.solvers.dag.opening import open_run
+from allocsolve.solvers.dag.improve import improve
+from allocsolve.solvers.dag.opening import Opening, open_run
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 from allocsolve.solvers.dag.star import solve_fork
 from allocsolve.solvers.engines.cpsat import load, version
@@ -53,37 +55,48 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
         return infeasible(own, opening.reason)
     instance = identical_nodes(problem)
     if instance is not None:
-        return search(instance, control, settings)
+        return search(instance, control, opening, settings)
     ended_by = control.stopped()
     if ended_by is not None:
         return finished(control, own, ended_by)
     return cpsat.run_engine(problem, control, settings)
 
 
-def search(instance: Identical, control: Control[Schedule], settings: dict[str, int]) -> Outcome:
+def search(
+    instance: Identical,
+    control: Control[Schedule],
+    opening: Opening,
+    settings: Mapping[str, int],
+) -> Outcome:
     """Improve and prove the answer that the control holds, on identical nodes."""
-    return _Search(instance, control, settings).outcome()
+    return _Search(instance, control, opening, settings).outcome()
 
 
 class _Search:
     """The state of one run."""
 
     def __init__(
-        self, instance: Identical, control: Control[Schedule], settings: dict[str, int]
+        self,
+        instance: Identical,
+        control: Control[Schedule],
+        opening: Opening,
+        settings: Mapping[str, int],
     ) -> None:
         self.instance = instance
         self.control = control
+        self.opening = opening
         self.settings = {key: settings.get(key, choice.default) for key, choice in SETTINGS.items()}
         self.bounds = ClusterBounds(instance)
         self.fork = fork_of(instance)
         self.solver = own_solver(control, self._shown())
         self.repeatable = True
+        self.searched = False
         self.abandoned = False
         self.warnings: list[str] = []
 
     def outcome(self) -> Outcome:
         """Run part after part until value and bound meet or a limit ends the run."""
-        for part in (self._count_loads, self._anneal, self._ask):
+        for part in (self._count_loads, self._anneal, self._ask, self._sample):
             if not self._is_over():
                 part()
         return finished(
@@ -126,6 +139,7 @@ class _Search:
         if not is_affordable(rest):
             return
         self.control.phase("annealing")
+        self.searched = True
         annealing = Annealing(self.bounds, self.control, self.control.limits.seed)
         endless = not can_ask and self.control.limits.deadline is not None
         rounds = None if endless else self.settings["rounds"]
@@ -145,6 +159,7 @@ class _Search:
                 self.warnings.append("CP-SAT was not asked for a proof: the model is too large")
             return
         self.control.phase("loading CP-SAT")
+        self.searched = True
         load()
         from allocsolve.solvers.dag.questions import Questions
 
@@ -156,3 +171,10 @@ class _Search:
         questions.ask_all()
         self.abandoned = questions.abandoned
         self.repeatable &= limits.threads == 1 and not questions.is_open
+
+    def _sample(self) -> None:
+        """Where there was no time to load anything, spend it on list schedules."""
+        if not self.searched and self.control.limits.deadline is not None:
+            self.control.phase("sampling schedules")
+            problem, opening = self.instance.graph.problem, self.opening
+            improve(problem, opening.network, self.control, samples=None, first=opening.plan)
