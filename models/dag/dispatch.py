@@ -18,6 +18,7 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.arrays import NO_LIMIT
 from allocsolve.models.dag.network import Network, Way, build_network
 from allocsolve.models.dag.node_choice import choose_nodes
+from allocsolve.models.dag.packing import Packing, pack
 from allocsolve.models.dag.priorities import latest_start
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.timelines import FOREVER, line
@@ -73,7 +74,8 @@ def serial_schedule(
     Notes
     -----
     Without maximum or negative lags, deadlines, non-renewable resources and missing links
-    an answer is found whenever there is one. With them generation tries.
+    an answer is found whenever there is one. With them, and with memory that can run out,
+    generation tries.
     """
     network = build_network(problem)
     plan = generate(network, latest_start(network) if priority is None else priority)
@@ -90,6 +92,9 @@ def generate(network: Network, priority: Sequence[float], stop: Stop = _never) -
     plan = _generate(network, priority, stop)
     if plan is None and network.communicates and not stop():
         narrowed = choose_nodes(network, stop)
+        plan = None if narrowed is None else _generate(narrowed, priority, stop)
+    if plan is None and network.packed and not stop():
+        narrowed = pack(network)
         plan = None if narrowed is None else _generate(narrowed, priority, stop)
     return plan
 
@@ -136,6 +141,7 @@ class _Pass:
         self._stop = stop
         self._lines = [line(capacity) for capacity in network.capacity]
         self._purse = _Purse(network) if network.budget else None
+        self._packing = Packing(network) if network.packed else None
 
     def run(self, priority: Sequence[float]) -> bool:
         """Place every task; tell whether that worked."""
@@ -161,6 +167,8 @@ class _Pass:
         ways = self.network.ways[task]
         if self._purse is not None:
             ways = self._purse.affordable(task)
+        if self._packing is not None:
+            ways = self._packing.open_to(task, ways)
         choose = self._within_bounds if self.network.bounded else self._earliest
         found = choose(task, ways)
         if found is None:
@@ -171,6 +179,8 @@ class _Pass:
             self._lines[index].reserve(start, way.duration, amount)
         if self._purse is not None:
             self._purse.spend(task, way)
+        if self._packing is not None:
+            self._packing.take(task, way)
         return True
 
     def _earliest(self, task: int, ways: Sequence[Way]) -> tuple[int, Way] | None:

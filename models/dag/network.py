@@ -67,6 +67,12 @@ class Network:
         Successors along arcs that order the tasks (all arcs, unless lags make cycles).
     order
         A topological order along ``ahead``.
+    memory, room
+        Memory of each task and of each node (see :class:`DagArrays`).
+    group
+        Tasks with the same number share a node; -1 for a task on its own.
+    packed
+        Whether memory can run out or some tasks share a node.
     bounded
         Whether starts are also bounded from above (deadlines, maximum or negative lags).
     """
@@ -84,6 +90,10 @@ class Network:
     data_time: list[list[int]]
     linked: list[list[bool]]
     communicates: bool
+    memory: list[int]
+    room: list[int]
+    group: list[int]
+    packed: bool
     bounded: bool
 
     def __len__(self) -> int:
@@ -120,6 +130,10 @@ def build_network(problem: DagProblem) -> Network:
         data_time=arrays.data_time.tolist(),
         linked=arrays.linked.tolist(),
         communicates=arrays.communicates,
+        memory=arrays.task_memory.tolist(),
+        room=arrays.node_memory.tolist(),
+        group=arrays.colocation.tolist(),
+        packed=arrays.limits_memory or bool(arrays.groups),
         bounded=_is_bounded(arrays),
     )
 
