@@ -76,6 +76,8 @@ _BASIC = frozenset(
         Feature.COMMUNICATION,
         Feature.PROJECT,
         Feature.START_LAGS,
+        Feature.MEMORY,
+        Feature.COLOCATION,
     }
 )
 
