@@ -16,8 +16,7 @@ Lines that begin with ``#`` are comments.
 
 from __future__ import annotations
 
-import csv
-import io
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -109,21 +108,23 @@ def _table(text: str) -> Iterator[_Cells]:
 
 
 def _split(number: int, line: str, separator: str) -> list[tuple[str, int]]:
-    """Return text and place of each cell of a line."""
-    try:
-        cells = next(csv.reader([line], delimiter=separator, strict=True))
-    except csv.Error as error:
-        raise InputError(
-            f"the line cannot be split into cells: {error}",
-            allowed="cells in double quotes that end on the same line",
-            remedy="close the quotes",
-            line=number,
-        ) from None
+    """Return text and place of each cell of a line; blanks within quotes are kept."""
+    ends = f"(?={re.escape(separator)}|$)"
+    cell = re.compile(rf' *"((?:[^"]|"")*)" *{ends}|([^"{re.escape(separator)}]*){ends}')
     found, place = [], 0
-    for cell in cells:
-        found.append((cell.strip(), place + 1))
-        raw = len(cell) + cell.count('"') + 2 if line[place : place + 1] == '"' else len(cell)
-        place += raw + 1
+    while place <= len(line):
+        match = cell.match(line, place)
+        if match is None:
+            raise InputError(
+                "the line cannot be split into cells here",
+                allowed='cells, or cells in double quotes with "" for a quote',
+                remedy="close the quotes, or write a quote twice",
+                line=number,
+                column=place + 1,
+            )
+        text = match[2].strip() if match[1] is None else match[1].replace('""', '"')
+        found.append((text, place + 1))
+        place = match.end() + 1
     return found
 
 
@@ -231,11 +232,16 @@ def render(problem: DagProblem) -> tuple[str, list[str]]:
     """
     losses = task_graph_losses(problem, "csv")
     numerals = Numerals()
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    text = [",".join(_COLUMNS)]
     for task, work in zip(problem.tasks, work_texts(problem, numerals), strict=True):
-        writer.writerow([task.id, "", "", work])
+        text.append(f"{_quoted(task.id)},,,{work}")
     for source, target, data in data_texts(problem, numerals):
-        writer.writerow([source, target, data, ""])
-    return stream.getvalue(), losses + numerals.losses()
+        text.append(f"{_quoted(source)},{_quoted(target)},{data},")
+    return "\n".join(text) + "\n", losses + numerals.losses()
+
+
+def _quoted(cell: str) -> str:
+    """Return a cell, in quotes if it would be read otherwise without."""
+    if cell == cell.strip() and not re.search(r'[,"#]', cell):
+        return cell
+    return '"' + cell.replace('"', '""') + '"'
