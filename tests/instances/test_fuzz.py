@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from allocsolve.instances.catalogue import bundled
+from allocsolve.instances.catalogue import bundled, task_graphs
 from allocsolve.instances.reading import read
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import InputError
@@ -21,15 +21,17 @@ STRANGE = [
     ":", '"', '"a"', "null", "true", "[[[[", "\n", "\r", "\t", "*", "\0", "\ufeff", "\u2028",
     "Times", "PRECEDENCE RELATIONS:", "5" * 5000,
 ]  # fmt: skip
-SAMPLES = sorted(bundled())
+FILES = bundled() | task_graphs()
+SAMPLES = sorted(FILES)
+NODES = dict.fromkeys(task_graphs(), 2)
 QUICK = settings(
     max_examples=150, deadline=2000, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
-def _survives(data: bytes, name: str | None) -> None:
+def _survives(data: bytes, name: str | None, nodes: int | None = None) -> None:
     try:
-        problem = read(io.BytesIO(data), format=name)
+        problem = read(io.BytesIO(data), format=name, nodes=nodes)
     except InputError as error:
         text = str(error)
         assert text.startswith("<stdin>")
@@ -44,8 +46,8 @@ def _survives(data: bytes, name: str | None) -> None:
 @given(data=st.data())
 def test_changed_tokens(sample: str, data: st.DataObject) -> None:
     """Tokens replaced, doubled, dropped or swapped: counts and sections disagree in every way."""
-    path = bundled()[sample]
-    name = read(path).origin.format
+    path = FILES[sample]
+    name = read(path, nodes=NODES.get(sample)).origin.format
     tokens = TOKENS.findall(path.read_text(encoding="utf-8"))
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(tokens) - 1))
@@ -64,7 +66,7 @@ def test_changed_tokens(sample: str, data: st.DataObject) -> None:
         elif action == "cut":
             tokens = tokens[: place + 1]
     text = "".join(tokens).encode("utf-8", "surrogatepass")
-    _survives(text, data.draw(st.sampled_from([name, None])))
+    _survives(text, data.draw(st.sampled_from([name, None])), NODES.get(sample))
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
@@ -72,13 +74,17 @@ def test_changed_tokens(sample: str, data: st.DataObject) -> None:
 @given(data=st.data())
 def test_changed_bytes(sample: str, data: st.DataObject) -> None:
     """Bytes changed at random: encodings, control characters, binary garbage."""
-    path = bundled()[sample]
+    path = FILES[sample]
     content = bytearray(path.read_bytes())
     for place, value in data.draw(
         st.lists(st.tuples(st.integers(0, len(content) - 1), st.integers(0, 255)), max_size=4)
     ):
         content[place] = value
-    _survives(bytes(content), read(path).origin.format)
+    _survives(
+        bytes(content),
+        read(path, nodes=NODES.get(sample)).origin.format,
+        NODES.get(sample),
+    )
 
 
 @QUICK
