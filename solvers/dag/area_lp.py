@@ -1,0 +1,224 @@
+"""A lower bound from sharing the tasks among nodes: a linear program over windows of nodes.
+
+If task i runs on node k for a share x_ik, every schedule of length T >= a + b satisfies::
+
+    sum_i d_ik x_ik <= s_k (T - a - b)    over the tasks that cannot start on node k before a
+                                          and have at least b to come after they end there
+    sum_k (head_ik + d_ik + tail_ik) x_ik <= T    for every task i
+    sum_k x_ik = 1
+
+with durations d, slots s and the heads and tails of the node table. Without windows this is
+the program of Lenstra, Shmoys and Tardos ("Approximation algorithms for scheduling unrelated
+parallel machines", Mathematical Programming 46, 1990). Windows that the last answer violates
+are added, round by round; only those with ``a + b`` up to the bound proven so far hold for
+every schedule.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from allocsolve.models.arrays import FloatArray, IntArray
+from allocsolve.models.dag.comm_tables import NodeTable
+from allocsolve.models.dag.node_windows import NodeWindow
+from allocsolve.solvers.engines.highs import highs
+
+if TYPE_CHECKING:
+    import highspy
+
+__all__ = ["AreaBound", "area_bound", "fits"]
+
+_CELLS = 200_000
+"""Pairs of a task and a node for which the program is still solved in about a second."""
+
+_ROUNDS = 8
+"""Rounds of windows at most."""
+
+_PER_NODE = 3
+"""Windows that a round adds for each node at most."""
+
+_HEADS = 64
+"""Heads that are tried for each node at most."""
+
+_VIOLATED = 1e-4
+"""Least violation for which a window is added, as a share of the bound."""
+
+
+@dataclass(frozen=True)
+class AreaBound:
+    """The bound in ticks, and the windows that it rests on."""
+
+    value: int
+    windows: tuple[NodeWindow, ...]
+
+
+def fits(table: NodeTable) -> bool:
+    """Whether the program is small enough."""
+    return table.graph.duration.size <= _CELLS
+
+
+def area_bound(table: NodeTable, least: int, stop: Callable[[], float]) -> AreaBound:
+    """Solve the program round by round.
+
+    Parameters
+    ----------
+    table
+        Every task must be possible on some node.
+    least
+        A lower bound in ticks that is proven already.
+    stop
+        Returns the seconds left.
+
+    Raises
+    ------
+    SolverMissing
+        If HiGHS is not installed.
+    """
+    program = _Program(table)
+    best = least
+    for _ in range(_ROUNDS):
+        answer = program.solve(stop())
+        if answer is None:
+            break
+        best = max(best, program.safe_bound(answer))
+        if not program.extend(answer, best):
+            break
+    return AreaBound(best, tuple(program.windows))
+
+
+class _Answer(NamedTuple):
+    """Shares float64 (n, N), and the multipliers of the tasks and of the windows."""
+
+    share: FloatArray
+    through: FloatArray
+    window: FloatArray
+
+
+class _Program:
+    """The linear program and its windows; times in multiples of ``unit``."""
+
+    def __init__(self, table: NodeTable) -> None:
+        self.table = table
+        self.graph = table.graph
+        self.possible = table.possible
+        self.unit = float(max(1, table.value))
+        self.windows: list[NodeWindow] = []
+        self._solver = highs()
+        self._solver.passModel(self._model())
+        whole = (NodeWindow(k, 0, 0) for k in range(self.graph.nodes))
+        for window in whole:
+            self._add(window)
+
+    def _model(self) -> highspy.HighsLp:
+        """Build the program without windows: shares, then T; rows "whole", then "through"."""
+        import highspy
+        from scipy.sparse import coo_array
+
+        n, nodes = self.possible.shape
+        cells = np.arange(n * nodes)
+        task, last = cells // nodes, n * nodes
+        through = np.where(self.possible, self.table.through, 0).ravel() / self.unit
+        rows = np.concatenate([task, n + task, n + np.arange(n)])
+        columns = np.concatenate([cells, cells, np.full(n, last)])
+        values = np.concatenate([np.ones(len(cells)), -through, np.ones(n)])
+        matrix = coo_array((values, (rows, columns)), shape=(2 * n, last + 1)).tocsc()
+        program = highspy.HighsLp()
+        program.num_col_, program.num_row_ = last + 1, 2 * n
+        program.col_cost_ = np.append(np.zeros(last), 1.0)
+        program.col_lower_ = np.zeros(last + 1)
+        program.col_upper_ = np.append(self.possible.ravel().astype(float), highspy.kHighsInf)
+        program.row_lower_ = np.append(np.ones(n), np.zeros(n))
+        program.row_upper_ = np.append(np.ones(n), np.full(n, highspy.kHighsInf))
+        program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        program.a_matrix_.start_, program.a_matrix_.index_ = matrix.indptr, matrix.indices
+        program.a_matrix_.value_ = matrix.data
+        return program
+
+    def _add(self, window: NodeWindow) -> None:
+        """Add ``s T - sum d x >= s (a + b)``."""
+        import highspy
+
+        tasks = np.flatnonzero(window.inside(self.table))
+        slots = float(self.graph.slots[window.node])
+        columns = np.append(tasks * self.graph.nodes + window.node, self.possible.size)
+        values = np.append(-self.graph.duration[tasks, window.node] / self.unit, slots)
+        least = slots * (window.head + window.tail) / self.unit
+        self._solver.addRow(
+            least, highspy.kHighsInf, len(columns), columns.astype(np.int32), values
+        )
+        self.windows.append(window)
+
+    def solve(self, seconds: float) -> _Answer | None:
+        """Return the optimal answer; None if there was no time for it."""
+        import highspy
+
+        if math.isfinite(seconds):
+            spent = self._solver.getRunTime()
+            self._solver.setOptionValue("time_limit", spent + max(seconds, 0.0))
+        self._solver.run()
+        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        solution, n = self._solver.getSolution(), self.graph.n
+        share = np.array(solution.col_value[:-1]).reshape(self.possible.shape)
+        dual = np.array(solution.row_dual).clip(0.0)
+        return _Answer(share.clip(0.0), dual[n : 2 * n], dual[2 * n :])
+
+    def safe_bound(self, answer: _Answer) -> int:
+        """Return the bound that the multipliers prove, whatever their errors.
+
+        For weights z of the tasks and y of the windows, a schedule of length T has
+        ``T (sum z + sum s y) >= sum_w y_w s (a + b) + sum_i min_k (...)``.
+        """
+        cost = answer.through[:, None] * np.where(self.possible, self.table.through, 0)
+        scale, known = float(answer.through.sum()), 0.0
+        for window, weight in zip(self.windows, answer.window.tolist(), strict=True):
+            if weight:
+                slots = float(self.graph.slots[window.node])
+                inside = window.inside(self.table)
+                cost[inside, window.node] += weight * self.graph.duration[inside, window.node]
+                known += weight * slots * (window.head + window.tail)
+                scale += weight * slots
+        if scale <= 0.0:
+            return 0
+        least = np.where(self.possible, cost, np.inf).min(axis=1)
+        return max(0, math.ceil((known + float(least.sum())) / scale * (1 - 1e-9) - 1e-9))
+
+    def extend(self, answer: _Answer, proven: int) -> bool:
+        """Add windows that the answer violates; tell whether there were any."""
+        known, added = set(self.windows), False
+        for node in range(self.graph.nodes):
+            work = answer.share[:, node] * self.graph.duration[:, node].clip(0)
+            for window in self._violated(node, work, proven):
+                if window not in known:
+                    self._add(window)
+                    added = True
+        return added
+
+    def _violated(self, node: int, work: FloatArray, proven: int) -> list[NodeWindow]:
+        """Return the most violated windows of a node."""
+        busy = np.flatnonzero((work > 0) & self.possible[:, node])
+        busy = busy[np.argsort(-self.table.tail[busy, node], kind="stable")]
+        head, tail = self.table.head[busy, node], self.table.tail[busy, node]
+        slots = float(self.graph.slots[node])
+        found: list[tuple[float, NodeWindow]] = []
+        for least in _thinned(head).tolist():
+            value = least + tail + np.cumsum(work[busy] * (head >= least)) / slots
+            value[least + tail > proven] = 0.0
+            place = int(value.argmax())
+            found.append((float(value[place]), NodeWindow(node, least, int(tail[place]))))
+        found.sort(reverse=True)
+        enough = proven * (1 + _VIOLATED)
+        return [window for value, window in found[:_PER_NODE] if value > enough]
+
+
+def _thinned(values: IntArray) -> IntArray:
+    """Return the distinct values, at most ``_HEADS`` of them."""
+    distinct = np.unique(values)
+    if len(distinct) <= _HEADS:
+        return distinct
+    return distinct[np.linspace(0, len(distinct) - 1, _HEADS).astype(np.int64)]
