@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,9 +15,10 @@ from typing import TypeAlias
 import pytest
 
 from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.data import DefaultLink, Edge, Node, Task
 from allocsolve.models.dag.problem import DagProblem
 
-__all__ = ["Command", "OptimalSchedule", "Optimum"]
+__all__ = ["Command", "DrawIdentical", "OptimalSchedule", "Optimum"]
 
 TOP = Path(__file__).resolve().parents[1]
 
@@ -24,6 +26,7 @@ Completed: TypeAlias = subprocess.CompletedProcess[str]
 Command: TypeAlias = Callable[..., Completed]
 OptimalSchedule: TypeAlias = Callable[[DagProblem], Schedule | None]
 Optimum: TypeAlias = Callable[[DagProblem], int | None]
+DrawIdentical: TypeAlias = Callable[..., DagProblem]
 
 
 @pytest.fixture(scope="session")
@@ -99,3 +102,51 @@ def optimum(optimal_schedule: OptimalSchedule) -> Optimum:
         return None if schedule is None else schedule.makespan
 
     return find
+
+
+@pytest.fixture(scope="session")
+def draw_identical() -> DrawIdentical:
+    """Draw a tiny instance of communicating tasks on identical nodes.
+
+    Everything that such an instance may have occurs in some seeds: several slots, releases,
+    minimum lags, tasks without length, edges without data, latencies, nodes without links.
+    ``shape="fork"`` or ``"join"`` gives one centre and nothing but work and data.
+    """
+
+    def draw(seed: int, shape: str = "any") -> DagProblem:
+        source = random.Random(seed)
+        n = source.randint(2, 6)
+        star, some = shape != "any", source.random
+        slots = 1 if star or some() < 0.6 else 2
+        pairs = [(i, j) for i in range(n) for j in range(i + 1, n) if some() < 0.45]
+        if shape == "fork":
+            pairs = [(0, j) for j in range(1, n)]
+        elif shape == "join":
+            pairs = [(i, n - 1) for i in range(n - 1)]
+        release = lag = 0.0 if star else source.choice((0.0, 0.3))
+        return DagProblem(
+            tasks=[
+                Task(
+                    id=str(i),
+                    work=source.randint(0 if some() < 0.2 else 1, 6),
+                    release=source.randint(1, 8) if some() < release else 0,
+                )
+                for i in range(n)
+            ],
+            edges=[
+                Edge(
+                    source=str(i),
+                    target=str(j),
+                    data=source.randint(0, 6),
+                    min_lag=source.randint(1, 4) if some() < lag else 0,
+                )
+                for i, j in pairs
+            ],
+            nodes=[Node(id=f"n{k}", slots=slots) for k in range(source.randint(1, 3))],
+            default_link=DefaultLink(
+                latency=source.choice((0, 0, 2)),
+                bandwidth=0 if some() < 0.05 else 1,
+            ),
+        )
+
+    return draw
