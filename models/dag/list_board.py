@@ -19,6 +19,7 @@ __all__ = [
     "NO_BIAS",
     "UNBOUNDED",
     "Board",
+    "Lanes",
     "Tables",
     "new_board",
     "tables_of",
@@ -45,12 +46,25 @@ NO_BIAS: FloatArray = np.zeros((0, 0))
 """No task prefers a node for anything but the time at which it ends there."""
 
 
+class Lanes(NamedTuple):
+    """Free intervals of the slots of nodes.
+
+    A *lane* is one slot: node k has the lanes ``offset[k] : offset[k + 1]``, int64 (N + 1,).
+    Lane l has ``gaps[l]`` gaps, sorted and apart: ``begin[l, :]`` and ``end[l, :]``, int64
+    (lanes, room).
+    """
+
+    offset: IntArray
+    gaps: IntArray
+    begin: IntArray
+    end: IntArray
+
+
 class Tables(NamedTuple):
     """A :class:`CommGraph` as kernels see it; shapes as there.
 
-    A *lane* is one slot of a node: node k has the lanes ``lane_offset[k] :
-    lane_offset[k + 1]``. ``member_offset`` and ``member`` list the tasks of each group.
-    ``partial`` says that some nodes have no link, ``inserts`` that gaps may be filled.
+    ``member_offset`` and ``member`` list the tasks of each group. ``partial`` says that some
+    nodes have no link, ``inserts`` that gaps may be filled.
     """
 
     duration: IntArray
@@ -65,7 +79,6 @@ class Tables(NamedTuple):
     latency: IntArray
     data_time: IntArray
     linked: BoolArray
-    lane_offset: IntArray
     release: IntArray
     group: IntArray
     member_offset: IntArray
@@ -83,8 +96,8 @@ class Board(NamedTuple):
         int64 (n,); node is -1 as long as the task is not placed.
     allowed
         bool (n, N): nodes that the placed tasks leave to a task.
-    gap_from, gap_to, gap_count
-        int64 (lanes, room) and (lanes,): free intervals of each lane, sorted and apart.
+    lanes
+        Free intervals of the slots.
     need, room
         int64 (n,) and (N,): memory that placing a task takes now (all of its group for
         the first of it), and memory left on each node.
@@ -107,9 +120,7 @@ class Board(NamedTuple):
     end: IntArray
     node: IntArray
     allowed: BoolArray
-    gap_from: IntArray
-    gap_to: IntArray
-    gap_count: IntArray
+    lanes: Lanes
     need: IntArray
     room: IntArray
     arrival: IntArray
@@ -139,7 +150,6 @@ def tables_of(graph: CommGraph, *, inserts: bool) -> Tables:
         graph.latency,
         graph.data_time,
         graph.linked,
-        np.concatenate(([0], np.cumsum(graph.slots))),
         graph.release,
         graph.group,
         member_offset,
@@ -168,9 +178,7 @@ def new_board(graph: CommGraph, allowed: BoolArray, *, queued: bool) -> Board:
     queued
         Whether a rule chooses among ready tasks.
     """
-    n, lanes = graph.n, int(graph.slots.sum())
-    gap_to = np.zeros((lanes, _FIRST_GAPS), np.int64)
-    gap_to[:, 0] = UNBOUNDED
+    n = graph.n
     missing = np.diff(graph.pred_offset)
     ready = np.flatnonzero(missing == 0)
     queue = np.zeros(n, np.int64)
@@ -180,9 +188,7 @@ def new_board(graph: CommGraph, allowed: BoolArray, *, queued: bool) -> Board:
         end=np.zeros(n, np.int64),
         node=np.full(n, -1, np.int64),
         allowed=np.array(allowed, np.bool_, order="C"),
-        gap_from=np.zeros((lanes, _FIRST_GAPS), np.int64),
-        gap_to=gap_to,
-        gap_count=np.ones(lanes, np.int64),
+        lanes=_free_lanes(graph),
         need=_needs(graph),
         room=graph.node_memory.copy(),
         arrival=np.zeros((n if queued else 1, graph.nodes), np.int64),
@@ -197,6 +203,14 @@ def new_board(graph: CommGraph, allowed: BoolArray, *, queued: bool) -> Board:
     )
 
 
+def _free_lanes(graph: CommGraph) -> Lanes:
+    lanes = int(graph.slots.sum())
+    end = np.zeros((lanes, _FIRST_GAPS), np.int64)
+    end[:, 0] = UNBOUNDED
+    offset = np.concatenate((np.zeros(1, np.int64), np.cumsum(graph.slots)))
+    return Lanes(offset, np.ones(lanes, np.int64), np.zeros_like(end), end)
+
+
 def _needs(graph: CommGraph) -> IntArray:
     need = graph.memory.copy()
     inside = graph.group >= 0
@@ -209,7 +223,10 @@ def _needs(graph: CommGraph) -> IntArray:
 
 def widened(board: Board) -> Board:
     """Return the board with twice the room for gaps."""
+    lanes = board.lanes
     return board._replace(
-        gap_from=np.concatenate((board.gap_from, np.zeros_like(board.gap_from)), axis=1),
-        gap_to=np.concatenate((board.gap_to, np.zeros_like(board.gap_to)), axis=1),
+        lanes=lanes._replace(
+            begin=np.concatenate((lanes.begin, np.zeros_like(lanes.begin)), axis=1),
+            end=np.concatenate((lanes.end, np.zeros_like(lanes.end)), axis=1),
+        )
     )

@@ -51,32 +51,33 @@ class Builder:
 
     Parameters
     ----------
-    inserts
-        Whether a task may start in a gap between tasks placed before it (insertion), or
-        only after the last one of a slot (append).
     stop
         Asked at least every tenth of a second; a run that it ends gives no placement.
     """
 
-    def __init__(
-        self, graph: CommGraph, *, inserts: bool = True, stop: Callable[[], bool] = lambda: False
-    ) -> None:
+    def __init__(self, graph: CommGraph, stop: Callable[[], bool] = lambda: False) -> None:
         self.graph = graph
         self.ranks = Ranks(graph)
-        self._tables = {way: tables_of(graph, inserts=way) for way in (True, False)}
-        self._inserts = inserts
+        self._tables = tables_of(graph, inserts=True)
         self._stop = stop
         self._assigned: IntArray | None = None
 
-    def build(self, rule: str) -> Placement | None:
-        """Return the placement of a rule of ``RULES``, repaired if it gets stuck."""
-        return self.follow(RULES[rule](self.graph, self.ranks))
+    def build(self, rule: str, *, inserts: bool = True) -> Placement | None:
+        """Return the placement of a rule of ``RULES``, repaired if it gets stuck.
 
-    def follow(self, recipe: Recipe, *, inserts: bool | None = None) -> Placement | None:
+        Parameters
+        ----------
+        inserts
+            Whether a task may start in a gap between tasks placed before it (insertion), or
+            only after the last one of a slot (append).
+        """
+        return self.follow(RULES[rule](self.graph, self.ranks), inserts=inserts)
+
+    def follow(self, recipe: Recipe, *, inserts: bool = True) -> Placement | None:
         """Return the placement of a recipe; None if none was found, or the run was stopped."""
         if not self.graph.eligible.any(axis=1).all():
             return None
-        tables = self._tables[self._inserts if inserts is None else inserts]
+        tables = self._tables._replace(inserts=inserts)
         board, ended = self._run(recipe, tables)
         if ended == STUCK and not self._stop():
             board, ended = self._repaired(tables)

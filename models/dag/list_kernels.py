@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
-from allocsolve.models.dag.list_board import Board, Tables
+from allocsolve.models.dag.list_board import Board, Lanes, Tables
 from allocsolve.models.kernels import kernel
 
 __all__ = [
@@ -37,27 +37,42 @@ EARLIEST_START, DYNAMIC_LEVEL, MIN_MIN, MAX_MIN, SUFFERAGE = 0, 1, 2, 3, 4
 @kernel
 def _arrive(tables: Tables, board: Board, task: int, row: int) -> None:
     """Write the earliest start by release and precedence on each node."""
-    nodes = tables.duration.shape[1]
-    for k in range(nodes):
-        board.arrival[row, k] = tables.release[task]
+    arrival = board.arrival[row]
+    arrival[:] = tables.release[task]
     for q in range(tables.pred_offset[task], tables.pred_offset[task + 1]):
         source, edge = tables.pred_task[q], tables.pred_edge[q]
         home, moment = board.node[source], board.end[source] + tables.edge_lag[edge]
         data = tables.edge_data[edge]
-        for k in range(nodes):
-            arrival = moment
-            if data > 0 and k != home:
-                arrival += tables.latency[home, k] + data * tables.data_time[home, k]
-            board.arrival[row, k] = max(board.arrival[row, k], arrival)
+        if data == 0:
+            _raise_all(arrival, moment)
+        else:
+            _raise_remote(arrival, moment, home, data, tables.latency[home], tables.data_time[home])
 
 
 @kernel
-def _first_gap(board: Board, lane: int, ready: int, duration: int) -> int:
-    """Return the first gap of a lane that ends late enough for a start at ``ready``."""
-    low, high = 0, board.gap_count[lane] - 1
+def _raise_all(arrival: IntArray, moment: int) -> None:
+    for k in range(arrival.size):
+        arrival[k] = max(arrival[k], moment)
+
+
+@kernel
+def _raise_remote(
+    arrival: IntArray, moment: int, home: int, data: int, latency: IntArray, data_time: IntArray
+) -> None:
+    """Let data that leaves ``home`` at a moment arrive everywhere; its own row is zero."""
+    here = max(arrival[home], moment)
+    for k in range(arrival.size):
+        arrival[k] = max(arrival[k], moment + latency[k] + data * data_time[k])
+    arrival[home] = here
+
+
+@kernel
+def _first_gap(ends: IntArray, last: int, moment: int) -> int:
+    """Return the first gap that ends at ``moment`` or later; ``last`` does in any case."""
+    low, high = 0, last
     while low < high:
         middle = (low + high) // 2
-        if board.gap_to[lane, middle] >= ready + duration:
+        if ends[middle] >= moment:
             high = middle
         else:
             low = middle + 1
@@ -65,20 +80,8 @@ def _first_gap(board: Board, lane: int, ready: int, duration: int) -> int:
 
 
 @kernel
-def _earliest(board: Board, lane: int, ready: int, duration: int, limit: int) -> tuple[int, int]:
-    """Return gap and start of the first place in a lane; gap -1 if that is after ``limit``."""
-    for gap in range(_first_gap(board, lane, ready, duration), board.gap_count[lane]):
-        start = max(ready, board.gap_from[lane, gap])
-        if start > limit:
-            break
-        if start + duration <= board.gap_to[lane, gap]:
-            return gap, start
-    return -1, limit
-
-
-@kernel
 def _best_lane(
-    tables: Tables, board: Board, node: int, ready: int, duration: int, limit: int
+    lanes: Lanes, node: int, ready: int, duration: int, limit: int
 ) -> tuple[int, int, int]:
     """Return start, lane and gap of the earliest place on a node; lane -1 if after ``limit``.
 
@@ -88,13 +91,16 @@ def _best_lane(
     if duration == 0:
         return ready, -2 if ready <= limit else -1, 0
     best_start, best_lane, best_gap, opened = limit, -1, 0, -1
-    for lane in range(tables.lane_offset[node], tables.lane_offset[node + 1]):
-        gap, start = _earliest(board, lane, ready, duration, best_start)
-        if gap < 0:
-            continue
-        since = board.gap_from[lane, gap]
-        if best_lane < 0 or start < best_start or since > opened:
-            best_start, best_lane, best_gap, opened = start, lane, gap, since
+    for lane in range(lanes.offset[node], lanes.offset[node + 1]):
+        begin, end, count = lanes.begin[lane], lanes.end[lane], lanes.gaps[lane]
+        for gap in range(_first_gap(end, count - 1, ready + duration), count):
+            start = max(ready, begin[gap])
+            if start > best_start:
+                break
+            if start + duration <= end[gap]:
+                if best_lane < 0 or start < best_start or begin[gap] > opened:
+                    best_start, best_lane, best_gap, opened = start, lane, gap, begin[gap]
+                break
     return best_start, best_lane, best_gap
 
 
@@ -115,34 +121,25 @@ def _leaves_nodes(tables: Tables, board: Board, task: int, node: int) -> bool:
 
 
 @kernel
-def _may_use(tables: Tables, board: Board, task: int, node: int) -> bool:
-    """Whether a task may be placed on a node as things stand."""
-    if not board.allowed[task, node] or board.need[task] > board.room[node]:
-        return False
-    return not tables.partial or _leaves_nodes(tables, board, task, node)
-
-
-@kernel
-def _split_gap(board: Board, lane: int, gap: int, start: int, end: int, inserts: bool) -> None:
+def _split_gap(lanes: Lanes, lane: int, gap: int, start: int, end: int, inserts: bool) -> None:
     """Take [start, end) out of a gap; without insertion what lies before is lost."""
-    begins, ends = board.gap_from[lane, gap], board.gap_to[lane, gap]
-    if not inserts or begins == start:
-        if end < ends:
-            board.gap_from[lane, gap] = end
+    begins, ends, count = lanes.begin[lane], lanes.end[lane], lanes.gaps[lane]
+    closes = ends[gap]
+    if not inserts or begins[gap] == start:
+        if end < closes:
+            begins[gap] = end
             return
-        for q in range(gap, board.gap_count[lane] - 1):
-            board.gap_from[lane, q] = board.gap_from[lane, q + 1]
-            board.gap_to[lane, q] = board.gap_to[lane, q + 1]
-        board.gap_count[lane] -= 1
+        for q in range(gap, count - 1):
+            begins[q], ends[q] = begins[q + 1], ends[q + 1]
+        lanes.gaps[lane] = count - 1
         return
-    board.gap_to[lane, gap] = start
-    if end == ends:
+    ends[gap] = start
+    if end == closes:
         return
-    for q in range(board.gap_count[lane], gap + 1, -1):
-        board.gap_from[lane, q] = board.gap_from[lane, q - 1]
-        board.gap_to[lane, q] = board.gap_to[lane, q - 1]
-    board.gap_from[lane, gap + 1], board.gap_to[lane, gap + 1] = end, ends
-    board.gap_count[lane] += 1
+    for q in range(count, gap + 1, -1):
+        begins[q], ends[q] = begins[q - 1], ends[q - 1]
+    begins[gap + 1], ends[gap + 1] = end, closes
+    lanes.gaps[lane] = count + 1
 
 
 @kernel
@@ -184,7 +181,7 @@ def _commit(
     end = start + tables.duration[task, node]
     board.start[task], board.end[task], board.node[task] = start, end, node
     if lane >= 0:
-        _split_gap(board, lane, gap, start, end, tables.inserts)
+        _split_gap(board.lanes, lane, gap, start, end, tables.inserts)
     _settle_group(tables, board, task, node)
     if tables.partial:
         for q in range(tables.succ_offset[task], tables.succ_offset[task + 1]):
@@ -194,30 +191,36 @@ def _commit(
 
 
 @kernel
-def _is_full(board: Board, lane: int) -> bool:
-    return lane >= 0 and board.gap_count[lane] + 1 > board.gap_from.shape[1]
+def _is_full(lanes: Lanes, lane: int) -> bool:
+    return lane >= 0 and lanes.gaps[lane] + 1 > lanes.begin.shape[1]
 
 
 @kernel
 def _place_first_end(tables: Tables, board: Board, task: int, bias: FloatArray) -> int:
     """Place a task where its end plus its bias is least; return DONE, FULL or STUCK."""
-    best_node, best_lane, best_gap, best_start = -1, -1, 0, 0
-    best = np.inf
-    for node in range(tables.duration.shape[1]):
-        ready, duration = board.arrival[0, node], tables.duration[task, node]
-        extra = bias[task, node] if bias.size else 0.0
-        if ready + duration + extra >= best or not _may_use(tables, board, task, node):
+    best_node, best_lane, best_gap, best_start, best = -1, -1, 0, 0, np.inf
+    arrival, length, lanes = board.arrival[0], tables.duration[task], board.lanes
+    allowed, need, room = board.allowed[task], board.need[task], board.room
+    for node in range(length.size):
+        ready, duration, extra = arrival[node], length[node], 0.0
+        if not allowed[node] or need > room[node]:
+            continue
+        if bias.size > 0:
+            extra = bias[task, node]
+        if ready + duration + extra >= best:
+            continue
+        if tables.partial and not _leaves_nodes(tables, board, task, node):
             continue
         limit = 2**60
-        if best < 2.0**60:
+        if best_node >= 0:
             limit = int(np.ceil(best - extra)) - duration
-        start, lane, gap = _best_lane(tables, board, node, ready, duration, limit)
+        start, lane, gap = _best_lane(lanes, node, ready, duration, limit)
         if lane != -1 and start + duration + extra < best:
             best = start + duration + extra
             best_node, best_lane, best_gap, best_start = node, lane, gap, start
     if best_node < 0:
         return STUCK
-    if _is_full(board, best_lane):
+    if _is_full(lanes, best_lane):
         return FULL
     _commit(tables, board, task, best_node, best_lane, best_gap, best_start)
     return DONE
@@ -261,16 +264,22 @@ def _appraise(tables: Tables, board: Board, task: int, rule: int, level: FloatAr
 
     Smaller keys come first. ``second`` is the next best end, on the node ``other``.
     """
-    best_end, next_end, best_start = 2**60, 2**60, 2**60
-    best, other = -1, -1
-    for node in range(tables.duration.shape[1]):
-        if not _may_use(tables, board, task, node):
+    best_end, next_end, best_start, best, other = 2**60, 2**60, 2**60, -1, -1
+    arrival, length, lanes = board.arrival[task], tables.duration[task], board.lanes
+    allowed, need, room = board.allowed[task], board.need[task], board.room
+    for node in range(length.size):
+        ready, duration = arrival[node], length[node]
+        if not allowed[node] or need > room[node]:
             continue
-        duration = tables.duration[task, node]
-        start, lane, _ = _best_lane(tables, board, node, board.arrival[task, node], duration, 2**60)
+        limit = best_start if rule == EARLIEST_START else next_end - duration
+        if ready > limit:
+            continue
+        if tables.partial and not _leaves_nodes(tables, board, task, node):
+            continue
+        start, lane, _ = _best_lane(lanes, node, ready, duration, limit)
+        end = start + duration
         if lane == -1:
             continue
-        end = start + duration
         better = end < best_end
         if rule == EARLIEST_START:
             better = start < best_start or (start == best_start and end < best_end)
@@ -281,49 +290,54 @@ def _appraise(tables: Tables, board: Board, task: int, rule: int, level: FloatAr
             next_end, other = end, node
     board.best[task], board.other[task], board.second[task] = best, other, next_end
     board.stale[task] = False
-    if rule == EARLIEST_START:
-        board.key[task] = best_start
-    elif rule == DYNAMIC_LEVEL:
-        board.key[task] = best_end - level[task]
-    elif rule == MIN_MIN:
-        board.key[task] = best_end
-    elif rule == MAX_MIN:
-        board.key[task] = -best_end
-    else:
-        board.key[task] = best_end - next_end
+    board.key[task] = _key(rule, best_start, best_end, next_end, level[task])
 
 
 @kernel
-def _precedes(board: Board, level: FloatArray, a: int, b: int) -> bool:
+def _key(rule: int, start: int, end: int, next_end: int, level: float) -> float:
+    """Return the key of a task that starts and ends so at best; the smallest is next."""
+    if rule == EARLIEST_START:
+        return float(start)
+    if rule == DYNAMIC_LEVEL:
+        return end - level
+    if rule == MIN_MIN:
+        return float(end)
+    if rule == MAX_MIN:
+        return -float(end)
+    return float(end) - float(next_end)
+
+
+@kernel
+def _precedes(key: FloatArray, level: FloatArray, a: int, b: int) -> bool:
     """Whether ready task a comes before b: smaller key, then higher level, then index."""
-    if board.key[a] != board.key[b]:
-        return bool(board.key[a] < board.key[b])
+    if key[a] != key[b]:
+        return bool(key[a] < key[b])
     if level[a] != level[b]:
         return bool(level[a] > level[b])
     return a < b
 
 
 @kernel
-def _sift_down(board: Board, level: FloatArray, place: int) -> None:
-    size, task = board.state[1], board.queue[place]
+def _sift_down(queue: IntArray, size: int, key: FloatArray, level: FloatArray, place: int) -> None:
+    task = queue[place]
     while 2 * place + 1 < size:
         child = 2 * place + 1
-        if child + 1 < size and _precedes(board, level, board.queue[child + 1], board.queue[child]):
+        if child + 1 < size and _precedes(key, level, queue[child + 1], queue[child]):
             child += 1
-        if not _precedes(board, level, board.queue[child], task):
+        if not _precedes(key, level, queue[child], task):
             break
-        board.queue[place] = board.queue[child]
+        queue[place] = queue[child]
         place = child
-    board.queue[place] = task
+    queue[place] = task
 
 
 @kernel
-def _sift_up(board: Board, level: FloatArray, place: int) -> None:
-    task = board.queue[place]
-    while place > 0 and _precedes(board, level, task, board.queue[(place - 1) // 2]):
-        board.queue[place] = board.queue[(place - 1) // 2]
+def _sift_up(queue: IntArray, key: FloatArray, level: FloatArray, place: int) -> None:
+    task = queue[place]
+    while place > 0 and _precedes(key, level, task, queue[(place - 1) // 2]):
+        queue[place] = queue[(place - 1) // 2]
         place = (place - 1) // 2
-    board.queue[place] = task
+    queue[place] = task
 
 
 @kernel
@@ -339,7 +353,7 @@ def _top_of_heap(tables: Tables, board: Board, rule: int, level: FloatArray) -> 
         _appraise(tables, board, task, rule, level)
         if board.key[task] == before or board.state[1] == 1:
             return 0
-        _sift_down(board, level, 0)
+        _sift_down(board.queue, board.state[1], board.key, level, 0)
         if board.queue[0] == task:
             return 0
 
@@ -351,12 +365,13 @@ def _first_in_list(tables: Tables, board: Board, rule: int, level: FloatArray, u
     What is kept for a task is out of date only if the node used last, ``used``, is its
     best or second-best one, or the task was marked.
     """
-    first = 0
+    first, queue, key = 0, board.queue, board.key
+    stale, best, other = board.stale, board.best, board.other
     for place in range(board.state[1]):
-        task = board.queue[place]
-        if board.stale[task] or used in (board.best[task], board.other[task]):
+        task = queue[place]
+        if stale[task] or best[task] == used or other[task] == used:
             _appraise(tables, board, task, rule, level)
-        if _precedes(board, level, task, board.queue[first]):
+        if _precedes(key, level, task, queue[first]):
             first = place
     return first
 
@@ -366,7 +381,7 @@ def _remove(board: Board, rule: int, level: FloatArray, place: int) -> None:
     board.state[1] -= 1
     board.queue[place] = board.queue[board.state[1]]
     if rule <= MIN_MIN and board.state[1] > 0:
-        _sift_down(board, level, place)
+        _sift_down(board.queue, board.state[1], board.key, level, place)
 
 
 @kernel
@@ -377,7 +392,7 @@ def _admit(tables: Tables, board: Board, rule: int, level: FloatArray, task: int
     board.queue[board.state[1]] = task
     board.state[1] += 1
     if rule <= MIN_MIN:
-        _sift_up(board, level, board.state[1] - 1)
+        _sift_up(board.queue, board.key, level, board.state[1] - 1)
 
 
 @kernel
@@ -425,10 +440,9 @@ def place_by_rule(tables: Tables, board: Board, rule: int, level: FloatArray, bu
             board.state[2] = task
             return STUCK
         duration = tables.duration[task, used]
-        start, lane, gap = _best_lane(
-            tables, board, used, board.arrival[task, used], duration, 2**60
-        )
-        if _is_full(board, lane):
+        ready = board.arrival[task, used]
+        start, lane, gap = _best_lane(board.lanes, used, ready, duration, 2**60)
+        if _is_full(board.lanes, lane):
             return FULL
         _commit(tables, board, task, used, lane, gap, start)
         _remove(board, rule, level, place)

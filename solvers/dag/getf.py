@@ -64,7 +64,7 @@ def _without(graph: CommGraph, control: Control[Schedule], why: str) -> Outcome:
     warnings = (why,) if graph.eligible.any(axis=1).all() and graph.n else ()
     ended_by = Termination.FINISHED
     if compiled(control):
-        ended_by = offer_rules(graph, control, ("etf",), inserts=False)
+        ended_by = offer_rules(graph, control, ("etf",))
     return conclude(graph.problem, control, ended_by, {}, warnings=warnings)
 
 
@@ -83,10 +83,10 @@ def _place(
     from allocsolve.models.dag.list_kernels import EARLIEST_START
     from allocsolve.models.dag.list_rules import Recipe
 
-    builder = Builder(graph, inserts=False, stop=lambda: control.token.cancelled)
+    builder = Builder(graph, stop=lambda: control.token.cancelled)
     ranks = builder.ranks
     recipe = Recipe(allowed, ranks.downhill, rule=EARLIEST_START, level=ranks.level)
-    placement = builder.follow(recipe)
+    placement = builder.follow(recipe, inserts=False)
     if placement is None:
         return {}
     control.offer(placement.schedule(), placement.makespan, "getf")

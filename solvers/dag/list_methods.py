@@ -35,8 +35,12 @@ __all__ = [
     "sufferage",
 ]
 
-SETTINGS: Mapping[str, Sequence[str]] = {"placement": ("insertion", "append")}
-"""``placement``: whether a task may start in a gap before tasks that were placed earlier."""
+SETTINGS: Mapping[str, Sequence[str]] = {"placement": ("published", "insertion", "append")}
+"""``placement``: whether a task may start in a gap before tasks that were placed earlier, or
+only after them; unless it is set, as the authors of each method do."""
+
+_APPENDING = frozenset({"etf", "dls", "min_min", "max_min", "sufferage"})
+"""Methods whose authors append."""
 
 _UNCOMPILED = (
     "the compiled list schedulers are not in the cache and do not fit into the time limit, so "
@@ -61,7 +65,7 @@ def compiled(control: Control[Schedule]) -> bool:
 
 
 def offer_rules(
-    graph: CommGraph, control: Control[Schedule], rules: Sequence[str], *, inserts: bool
+    graph: CommGraph, control: Control[Schedule], rules: Sequence[str], placement: str = "published"
 ) -> Termination:
     """Offer the schedule of each rule until the run should end; the first one is completed.
 
@@ -72,13 +76,14 @@ def offer_rules(
     """
     from allocsolve.models.dag.list_build import Builder
 
-    builder = Builder(graph, inserts=inserts, stop=lambda: _should_stop(control))
+    builder = Builder(graph, stop=lambda: _should_stop(control))
     for rule in rules:
         if _should_stop(control):
             break
-        placement = builder.build(rule)
-        if placement is not None:
-            control.offer(placement.schedule(), placement.makespan, rule)
+        inserts = rule not in _APPENDING if placement == "published" else placement == "insertion"
+        found = builder.build(rule, inserts=inserts)
+        if found is not None:
+            control.offer(found.schedule(), found.makespan, rule)
     return control.stopped() or Termination.FINISHED
 
 
@@ -124,8 +129,7 @@ def _solve(
     graph = begin(problem, control)
     if not compiled(control):
         return _plain(problem, graph, control, shown)
-    inserts = words["placement"] == "insertion"
-    ended_by = offer_rules(graph, control, rules, inserts=inserts)
+    ended_by = offer_rules(graph, control, rules, words["placement"])
     return conclude(problem, control, ended_by, shown)
 
 
