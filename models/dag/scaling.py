@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from operator import itemgetter
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,17 +22,15 @@ _Host: TypeAlias = tuple[int, Node, Fraction]
 """Index, data and speed of a node."""
 
 
-@dataclass(frozen=True)
-class _RawMode:
+class _RawMode(NamedTuple):
     task: int
     duration: Fraction
     node: int
-    index: int
+    position: int
     demand: dict[str, Fraction]
 
 
-@dataclass(frozen=True)
-class _RawEdge:
+class _RawEdge(NamedTuple):
     source: int
     target: int
     from_start: bool
@@ -57,16 +54,11 @@ def build_arrays(data: DagData) -> DagArrays:
     links = _Links(data, data_unit, active=any(edge.data for edge in edges), warnings=warnings)
     releases = [exact(task.release) for task in data.tasks]
     deadlines = [None if t.deadline is None else exact(t.deadline) for t in data.tasks]
-    tick = grid(
-        [
-            *releases,
-            *(value for value in deadlines if value is not None),
-            *(mode.duration for mode in modes),
-            *(lag for edge in edges for lag in (edge.min_lag, edge.max_lag) if lag is not None),
-            *links.times,
-        ]
-    )
-    scale = _Scale(tick)
+    lags = [lag for edge in edges for lag in (edge.min_lag, edge.max_lag)]
+    durations = [mode.duration for mode in modes]
+    times = [*releases, *deadlines, *durations, *lags, *links.times]
+    scale = _Scale(grid(value for value in times if value is not None))
+    ticks = [scale.ticks(duration, "duration") for duration in durations]
     latency, data_time, linked = links.arrays(scale)
     resource_unit, capacity, demand = _resources(data, modes)
     task_memory, node_memory = _memory(data)
@@ -75,14 +67,14 @@ def build_arrays(data: DagData) -> DagArrays:
         data_time.max(initial=0)
     )
     return DagArrays(
-        tick=tick,
+        tick=scale.tick,
         release=integers(scale.ticks(value, "release") for value in releases),
         deadline=scale.limits(deadlines, "deadline"),
         mode_offset=_mode_offsets(modes, len(data.tasks)),
         mode_task=integers(mode.task for mode in modes),
-        mode_duration=integers(scale.ticks(mode.duration, "duration") for mode in modes),
+        mode_duration=integers(ticks),
         mode_node=integers(mode.node for mode in modes),
-        mode_index=integers(mode.index for mode in modes),
+        mode_index=integers(mode.position for mode in modes),
         mode_demand=demand,
         capacity=capacity,
         renewable=booleans(resource.renewable for resource in data.resources),
@@ -100,7 +92,9 @@ def build_arrays(data: DagData) -> DagArrays:
         latency=latency,
         data_time=data_time,
         linked=linked,
-        horizon=_horizon(scale, releases, modes, edges, largest_delay),
+        horizon=_horizon(
+            scale, releases, _longest(modes, ticks, len(releases)), edges, largest_delay
+        ),
         warnings=tuple(warnings),
     )
 
@@ -142,9 +136,10 @@ def _modes(data: DagData, warnings: list[str]) -> list[_RawMode]:
     hosts = [(k, node, exact(node.speed)) for k, node in enumerate(data.nodes)]
     alive = {node.id: (k, node, speed) for k, node, speed in hosts if speed != 0}
     modes: list[_RawMode] = []
+    quotients = _Quotients(alive.values())
     for i, task in enumerate(data.tasks):
         if task.modes is None:
-            modes.extend(_node_modes(i, task, data.durations.get(task.id), alive))
+            modes.extend(_node_modes(i, task, data.durations.get(task.id), alive, quotients))
             continue
         for k, mode in enumerate(task.modes):
             demand = {name: exact(amount) for name, amount in mode.demand.items()}
@@ -157,6 +152,7 @@ def _node_modes(
     task: Task,
     row: Mapping[str, Number] | None,
     alive: Mapping[str, _Host],
+    quotients: _Quotients,
 ) -> list[_RawMode]:
     demand = {name: exact(amount) for name, amount in task.demand.items()}
     if row is not None:
@@ -169,9 +165,22 @@ def _node_modes(
         listed = [(k, row[node.id]) for k, node, _ in hosts]
         return [_RawMode(i, exact(duration), k, 0, demand) for k, duration in listed]
     assert task.work is not None
-    work = exact(task.work)
-    times = [(k, work if speed == 1 else work / speed) for k, _, speed in hosts]
-    return [_RawMode(i, duration, k, 0, demand) for k, duration in times]
+    durations = quotients.of(exact(task.work))
+    return [_RawMode(i, durations[k], k, 0, demand) for k, _, _ in hosts]
+
+
+class _Quotients:
+    """Works over speeds; equal works are divided once, since dividing fractions is slow."""
+
+    def __init__(self, hosts: Iterable[_Host]) -> None:
+        self._speeds = [(k, speed) for k, _, speed in hosts]
+        self._known: dict[Fraction, dict[int, Fraction]] = {}
+
+    def of(self, work: Fraction) -> dict[int, Fraction]:
+        """Return the duration on each node."""
+        if work not in self._known:
+            self._known[work] = {k: work if v == 1 else work / v for k, v in self._speeds}
+        return self._known[work]
 
 
 def _is_eligible(task: Task, node: Node) -> bool:
@@ -333,10 +342,18 @@ def _colocation(tasks: Sequence[Task]) -> IntArray:
     return integers(-1 if k is None else numbers.setdefault(k, len(numbers)) for k in labels)
 
 
+def _longest(modes: Sequence[_RawMode], ticks: Sequence[int], tasks: int) -> list[int]:
+    """Return the longest duration of each task."""
+    longest = [0] * tasks
+    for mode, duration in zip(modes, ticks, strict=True):
+        longest[mode.task] = max(longest[mode.task], duration)
+    return longest
+
+
 def _horizon(
     scale: _Scale,
     releases: Sequence[Fraction],
-    modes: Sequence[_RawMode],
+    longest: Sequence[int],
     edges: Sequence[_RawEdge],
     largest_delay: int,
 ) -> int:
@@ -348,9 +365,6 @@ def _horizon(
     and one after it shrinks below zero). So the latest release plus, for each task, the longer
     of its duration and the lags and transfers that leave it is enough.
     """
-    longest = [0] * len(releases)
-    for mode in modes:
-        longest[mode.task] = max(longest[mode.task], scale.ticks(mode.duration, "duration"))
     share = list(longest)
     for edge in edges:
         lag = scale.ticks(edge.min_lag, "min_lag")
