@@ -138,6 +138,15 @@ METHODS: tuple[Method, ...] = (
         description="identical nodes: clusters, forks by loads, annealing, CP-SAT decisions",
     ),
     Method(
+        name="milp",
+        kind="dag",
+        honours=_BASIC,
+        objectives=("makespan",),
+        exact=True,
+        target="allocsolve.solvers.dag.milp:solve",
+        description="mixed-integer programs (disjunctive, time-indexed) with HiGHS; exact",
+    ),
+    Method(
         name="list",
         kind="dag",
         honours=_BASIC,

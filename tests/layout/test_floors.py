@@ -183,7 +183,7 @@ def test_formulations_run_nothing(modules: dict[str, ast.Module]) -> None:
 def test_the_checker_is_independent(modules: dict[str, ast.Module]) -> None:
     """The checker may share no reasoning with what it judges: nothing but the data is reachable."""
     finders = "bounds|relaxation|paths|windows|area|disjunctive|reasons|dispatch|justification"
-    finders += "|network|priorities|timelines|node_choice|packing|cpsat|milp|convex"
+    finders += "|network|priorities|timelines|node_choice|packing|earliest|(\w+_)?(cpsat|milp|convex)(_\w+)?"
     judged = re.compile(rf"allocsolve\.(solvers.*|models\.\w+\.({finders}))")
     seen: set[str] = set()
     todo = [name for name in modules if re.fullmatch(r"allocsolve\.models\.\w+\.check", name)]
