@@ -30,7 +30,8 @@ from allocsolve.models.errors import InputError
 __all__ = ["fits", "parse", "render"]
 
 _OPENING = re.compile(
-    r"(?:\s|\ufeff|//[^\n]*\n|/\*.*?\*/|#[^\n]*\n)*(strict\b\s*)?(di)?graph\b", re.DOTALL | re.I
+    r"(?>\s|\ufeff|//[^\n]*\n|/\*.*?\*/|\#[^\n]*\n)*+(?:strict\b\s*)?(?:di)?graph\b",
+    re.DOTALL | re.IGNORECASE,
 )
 _KEYWORDS = ("node", "edge", "graph", "digraph", "subgraph", "strict")
 _DEEPEST = 50

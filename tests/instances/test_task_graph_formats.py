@@ -284,3 +284,9 @@ def test_count_of_nodes_keeps_the_default_link(tmp_path: Path) -> None:
     link = read(file, nodes=4).default_link
     assert link is not None
     assert (link.latency, link.bandwidth) == (3, None)
+
+
+def test_looking_at_comments_takes_no_time() -> None:
+    """A text of comments must not make the search for the format try all their groupings."""
+    with pytest.raises(InputError, match="no format fits"):
+        read(io.BytesIO(b"/**/ " * 5000 + b"x"))
