@@ -115,7 +115,7 @@ def draw_identical() -> DrawIdentical:
 
     def draw(seed: int, shape: str = "any") -> DagProblem:
         source = random.Random(seed)
-        n = source.randint(2, 6)
+        n = source.randint(2, 6 if shape == "any" else 5)
         star, some = shape != "any", source.random
         slots = 1 if star or some() < 0.6 else 2
         pairs = [(i, j) for i in range(n) for j in range(i + 1, n) if some() < 0.45]

@@ -1,4 +1,8 @@
-"""Method ``auto``: a list schedule at once, bounds, then CP-SAT if there is time for it."""
+"""Method ``auto``: a list schedule at once, bounds, then what suits the instance.
+
+Data between identical nodes goes to the method ``communication``, everything else to CP-SAT if
+there is time for it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from allocsolve.models.dag.cpsat import overflow
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control, Outcome
-from allocsolve.solvers.dag import cpsat
+from allocsolve.solvers.dag import communication, cpsat
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.improve import improve
 from allocsolve.solvers.dag.opening import Opening, open_run
@@ -39,6 +43,9 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     ended_by = _sample(problem, control, opening)
     if ended_by is not None:
         return finished(control, own, ended_by)
+    instance = communication.suited(problem)
+    if instance is not None:
+        return communication.search(instance, control, opening, settings)
     excuse = overflow(problem, cpsat.horizon(problem, control))
     if excuse is None and _is_worth_the_engine(control):
         return cpsat.run_engine(problem, control, settings)

@@ -31,7 +31,7 @@ from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 from allocsolve.solvers.dag.star import solve_fork
 from allocsolve.solvers.engines.cpsat import load, version
 
-__all__ = ["SETTINGS", "search", "solve"]
+__all__ = ["SETTINGS", "search", "solve", "suited"]
 
 SETTINGS = cpsat.SETTINGS | {"rounds": Choice(8, 0, 10**6)}
 """Those of CP-SAT; ``rounds``: coolings of the annealing before CP-SAT is asked."""
@@ -59,7 +59,17 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     ended_by = control.stopped()
     if ended_by is not None:
         return finished(control, own, ended_by)
-    return cpsat.run_engine(problem, control, settings)
+    return cpsat.run_engine(problem, control, {key: settings[key] for key in cpsat.SETTINGS})
+
+
+def suited(problem: DagProblem) -> Identical | None:
+    """Return the lists of an instance that this method is made for, None for any other."""
+    if not problem.arrays.communicates:
+        return None
+    instance = identical_nodes(problem)
+    if instance is None or instance.graph.limits_memory or instance.graph.has_groups:
+        return None
+    return instance
 
 
 def search(
