@@ -64,9 +64,10 @@ def write(
     OSError
         If the file cannot be written.
     """
+    wanted = format
     if isinstance(item, DagProblem) and format is None and isinstance(target, str | os.PathLike):
-        format = output_format(Path(target))
-    data, losses = to_bytes(item, format)
+        wanted = output_format(Path(target))
+    data, losses = to_bytes(item, wanted)
     if isinstance(target, str | os.PathLike):
         replace_file(Path(target), data)
     else:

@@ -49,7 +49,7 @@ def loads(data: bytes) -> object:
     for steps, item in strict_json.walk(value):
         if isinstance(item, strict_json.NotANumber):
             raise InputError(
-                f"{item[:40]} is not a finite number",
+                f"{item.token[:40]} is not a finite number",
                 allowed="finite numbers",
                 remedy="write null where a number is unknown",
                 path=strict_json.path_text(steps),
