@@ -108,12 +108,12 @@ class Listener:
         self._closed = True
 
     def seconds_of(self, phase: str) -> float | None:
-        """Return how long the phases of that first word took, None if there were none."""
-        ends = [began for began, _ in self.phases[1:]] + [time.monotonic()]
+        """Return how long the phases that begin with this word took, None if there were none."""
+        ends = [*(began for began, _ in self.phases[1:]), time.monotonic()]
         spent = [
             end - began
-            for (began, name), end in zip(self.phases, ends, strict=True)
-            if name.split()[0] == phase
+            for (began, name), end in zip(self.phases, ends, strict=False)
+            if name.startswith(phase)
         ]
         return sum(spent) if spent else None
 

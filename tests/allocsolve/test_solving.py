@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -285,9 +286,9 @@ def test_events_tell_bounds_and_incumbents(project: DagProblem) -> None:
     assert seen[-1].time >= seen[0].time >= 0
 
 
-def test_the_time_to_build_is_told(project: DagProblem) -> None:
+def test_the_time_to_build_is_told(ft06: Path) -> None:
     """A person who waits wants to know whether the model or the search takes the time."""
-    timing = allocsolve.solve(project, method="cpsat", time_limit=20, threads=1).timing
+    timing = allocsolve.solve(allocsolve.read(ft06), method="cpsat", time_limit=20).timing
     assert 0 <= timing["build"] <= timing["solve"] <= timing["total"]
 
 
