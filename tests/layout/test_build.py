@@ -26,7 +26,7 @@ def archives(
         pytest.skip("not a git checkout: the list of tracked files is not known")
     source = tmp_path_factory.mktemp("source")
     out = tmp_path_factory.mktemp("dist")
-    _copy_tracked(checkout, source, links=request.param == "with links")
+    _copy_sources(checkout, source, links=request.param == "with links")
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(source)]
     done = subprocess.run(
         command, cwd=out, env=UNMEASURED, capture_output=True, text=True, check=False
@@ -35,8 +35,8 @@ def archives(
     return next(out.glob("*.tar.gz")), next(out.glob("*.whl"))
 
 
-def _copy_tracked(checkout: Path, target: Path, *, links: bool) -> None:
-    command = ["git", "ls-files", "-z"]
+def _copy_sources(checkout: Path, target: Path, *, links: bool) -> None:
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listing = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
     for name in filter(None, listing.stdout.split("\0")):
         path = checkout / name
