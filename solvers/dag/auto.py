@@ -24,7 +24,7 @@ _IMPORT_SECONDS = 0.9
 _SHORTEST_RUN = 0.15
 """Seconds below which it makes no sense to start the engine."""
 
-_PLACEMENTS = 5000
+_PLACEMENTS = 2000
 """Tasks placed by sampling before the engine starts: a small share of a second.
 
 Where starts are bounded from above one schedule costs many passes, and the engine is better
