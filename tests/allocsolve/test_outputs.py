@@ -105,6 +105,16 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o640
 
 
+@posix
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    """Whoever links a result to another place wants it written there."""
+    (tmp_path / "real.json").write_bytes(b"old")
+    (tmp_path / "link.json").symlink_to("real.json")
+    replace_file(tmp_path / "link.json", b"new")
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "real.json").read_bytes() == b"new"
+
+
 def _wait_for_an_incumbent(log: Path) -> None:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
