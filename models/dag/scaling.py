@@ -59,7 +59,6 @@ def build_arrays(data: DagData) -> DagArrays:
         raise _too_fine("duration", tick)
     latency, data_time, linked = links.arrays(scale)
     resource_unit, capacity, demand = _resources(data, modes)
-    edge_data = _edge_data(edges, data_unit, scale)
     arrays = DagArrays(
         tick=tick,
         release=integers(scale.ticks(value, "release") for value in releases),
@@ -78,7 +77,7 @@ def build_arrays(data: DagData) -> DagArrays:
         edge_min_lag=integers(scale.ticks(edge.min_lag, "min_lag") for edge in edges),
         edge_max_lag=scale.limits([edge.max_lag for edge in edges], "max_lag"),
         edge_from_start=booleans(edge.from_start for edge in edges),
-        edge_data=integers(edge_data),
+        edge_data=integers(_edge_data(edges, data_unit, scale)),
         node_slots=integers(node.slots for node in data.nodes),
         latency=latency,
         data_time=data_time,
