@@ -19,7 +19,11 @@ PACKAGES = ("allocsolve", "ortools", "highspy", "numpy", "msgspec", "typer")
 def machine() -> str:
     """Return one line with cores and versions, to stand above every table."""
     versions = ", ".join(f"{name} {_version(name)}" for name in PACKAGES)
-    return f"# {os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
+    load = os.getloadavg()[0]
+    return (
+        f"# {os.cpu_count()} cores, load {load:.1f} at the start, "
+        f"Python {platform.python_version()}, {versions}"
+    )
 
 
 def _version(name: str) -> str:

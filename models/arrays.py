@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BoolArray", "FloatArray", "IntArray", "booleans", "integers", "matrix", "offsets"]
+__all__ = ["BoolArray", "FloatArray", "IntArray", "booleans", "frozen", "integers", "offsets"]
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -29,11 +29,11 @@ def booleans(values: Iterable[bool]) -> BoolArray:
     return array
 
 
-def matrix(rows: Sequence[Sequence[int]], columns: int) -> IntArray:
-    """Return ``rows`` as a read-only int64 matrix of shape (len(rows), columns)."""
-    array = np.array(rows, dtype=np.int64).reshape(len(rows), columns)
-    array.setflags(write=False)
-    return array
+def frozen(array: IntArray) -> IntArray:
+    """Return ``array`` as a contiguous int64 array that cannot be written."""
+    fixed = np.ascontiguousarray(array, dtype=np.int64)
+    fixed.setflags(write=False)
+    return fixed
 
 
 def offsets(counts: Sequence[int]) -> IntArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -64,9 +64,10 @@ def write(
     OSError
         If the file cannot be written.
     """
+    wanted = format
     if isinstance(item, DagProblem) and format is None and isinstance(target, str | os.PathLike):
-        format = output_format(Path(target))
-    data, losses = to_bytes(item, format)
+        wanted = output_format(Path(target))
+    data, losses = to_bytes(item, wanted)
     if isinstance(target, str | os.PathLike):
         replace_file(Path(target), data)
     else:
@@ -94,30 +95,22 @@ def output_format(path: Path) -> str:
 def replace_file(path: Path, data: bytes) -> None:
     """Write a file so that it is complete or, after an error, as it was before.
 
-    Devices and pipes are written to directly.
+    A link is followed; devices and pipes are written to directly.
     """
+    path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with draft.open("xb") as stream:
             stream.write(data)
-        Path(name).chmod(_mode(path))
-        Path(name).replace(path)
+        if path.exists():
+            draft.chmod(path.stat().st_mode & 0o7777)
+        draft.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise
-
-
-def _mode(path: Path) -> int:
-    """Return the permissions of the file, for a new one those that the mask leaves."""
-    try:
-        return path.stat().st_mode & 0o7777
-    except OSError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
 
 
 def convert(

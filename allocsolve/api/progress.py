@@ -65,7 +65,12 @@ class Incumbent:
 class Listener:
     """Turns the events of a method into calls of the caller's functions.
 
-    An error raised by such a function ends the run and is raised again by ``failure``.
+    Attributes
+    ----------
+    failure
+        The error that such a function raised; it ends the run.
+    phases
+        When each phase of the method began, by :func:`time.monotonic`, and its name.
     """
 
     def __init__(
@@ -77,7 +82,9 @@ class Listener:
         on_event: Callable[[Progress], object] | None,
     ) -> None:
         self.control: Control[Schedule] | None = None
+        self.phases: list[tuple[float, str]] = []
         self.failure: BaseException | None = None
+        self._closed = False
         self._problem = problem
         self._started = started
         self._token = token
@@ -86,13 +93,29 @@ class Listener:
 
     def __call__(self, event: Event) -> None:
         """Pass an event on; called by the method, maybe from another thread."""
-        if self.failure is not None:
+        if self.failure is not None or self._closed:
             return
+        if event.type == "status":
+            self.phases.append((time.monotonic(), event.source))
         try:
             self._pass_on(event)
         except BaseException as failure:  # raised again in the caller's thread
             self.failure = failure
             self._token.cancel()
+
+    def close(self) -> None:
+        """Pass nothing on any more: a thread that was left behind may still report."""
+        self._closed = True
+
+    def seconds_of(self, phase: str) -> float | None:
+        """Return how long the phases that begin with this word took, None if there were none."""
+        ends = [*(began for began, _ in self.phases[1:]), time.monotonic()]
+        spent = [
+            end - began
+            for (began, name), end in zip(self.phases, ends, strict=False)
+            if name.startswith(phase)
+        ]
+        return sum(spent) if spent else None
 
     def _pass_on(self, event: Event) -> None:
         progress = self._progress(event)

@@ -96,6 +96,10 @@ class _Run:
         else:
             self._bound()
             outcome = self._search()
+        self.listener.close()
+        build = self.listener.seconds_of("building")
+        if build is not None:
+            self.timing["build"] = build
         if self.listener.failure is not None:
             raise self.listener.failure
         self.warnings.extend(outcome.warnings)

@@ -28,7 +28,7 @@ _HOMES = {
     "formats": ("tables", "List the instance formats."),
     "methods": ("tables", "List the methods of `solve`."),
     "schema": ("tables", "Print the JSON Schema of a document."),
-    "doctor": ("doctor", "Tell what is installed and whether the engines work."),
+    "doctor": ("doctor", "Tell what is installed."),
 }
 """Each verb, the module of its function, and what the list of verbs says about it."""
 

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from allocsolve.instances import strict_json
 from allocsolve.models.errors import InputError
 from allocsolve.models.exact import exact, plain
-from allocsolve.models.strict_json import Json, loads
 
 __all__ = ["Record", "builtins", "decode", "encode", "loads", "snap", "to_record"]
 
@@ -33,7 +33,31 @@ def decode(data: bytes, record: type[RecordT]) -> RecordT:
     return to_record(loads(data), record)
 
 
-def to_record(value: Json, record: type[RecordT]) -> RecordT:
+def loads(data: bytes) -> object:
+    """Return the JSON value of a UTF-8 text, numbers with a point as exact decimals.
+
+    Raises
+    ------
+    InputError
+        With line and column for a syntax error, else with the JSON path.
+    """
+    try:
+        value = strict_json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError("the text is not valid UTF-8", allowed="UTF-8", line=line) from None
+    for steps, item in strict_json.walk(value):
+        if isinstance(item, strict_json.NotANumber):
+            raise InputError(
+                f"{item.token[:40]} is not a finite number",
+                allowed="finite numbers",
+                remedy="write null where a number is unknown",
+                path=strict_json.path_text(steps),
+            )
+    return value
+
+
+def to_record(value: object, record: type[RecordT]) -> RecordT:
     """Return the record that a JSON value stands for.
 
     Raises

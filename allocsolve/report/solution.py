@@ -20,7 +20,6 @@ from allocsolve.models.dag.reason_types import (
 from allocsolve.models.errors import InputError
 from allocsolve.models.exact import Number
 from allocsolve.models.result import SolverProof
-from allocsolve.models.strict_json import Json
 from allocsolve.report.codec import Record, builtins, encode, loads, to_record
 
 __all__ = [
@@ -143,23 +142,23 @@ def decode_solution(data: bytes) -> SolutionDocument:
     return to_record(_without_empty(value), SolutionDocument)
 
 
-def _refuse_other_documents(value: dict[str, Json]) -> None:
+def _refuse_other_documents(value: dict[str, object]) -> None:
     for key, allowed in (("schema", "allocsolve.solution/1"), ("kind", "dag")):
         if value.get(key) != allowed:
             found = f"'{value[key]}'" if key in value else "missing"
             raise InputError(f"{key} is {found}", allowed=f"'{allowed}'", path=f"$.{key}")
 
 
-_EMPTY: tuple[Json, ...] = (None, "", {}, [])
+_EMPTY: tuple[object, ...] = (None, "", {}, [])
 
 
-def _without_empty(value: dict[str, Json]) -> dict[str, Json]:
+def _without_empty(value: dict[str, object]) -> dict[str, object]:
     """Drop fields that stand for nothing, so that a form may be left blank.
 
     The schedule stays (an instance may have no tasks), and so does all that is within a
     reason, where null means something.
     """
-    kept: dict[str, Json] = {}
+    kept: dict[str, object] = {}
     for key, item in value.items():
         field = _filled(item) if isinstance(item, dict) else item
         if key == "schedule" or field not in _EMPTY:
@@ -167,7 +166,7 @@ def _without_empty(value: dict[str, Json]) -> dict[str, Json]:
     return kept
 
 
-def _filled(value: dict[str, Json]) -> dict[str, Json]:
+def _filled(value: dict[str, object]) -> dict[str, object]:
     return {key: item for key, item in value.items() if item not in _EMPTY}
 
 

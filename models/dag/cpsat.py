@@ -88,6 +88,22 @@ def _chosen(
     return next(mode for mode, literal in options if literal is None or value_of(literal))
 
 
+def _first_of_pair(pair: tuple[int | None, object]) -> int:
+    return pair[0] or 0
+
+
+def _conditions(
+    literal: cp_model.IntVar | None,
+    choices: Sequence[cp_model.IntVar | None],
+    nearer: Sequence[cp_model.IntVar | None],
+) -> list[list[cp_model.LiteralT]]:
+    """Return conjunctions that together hold if the target takes one of ``choices``."""
+    own: list[cp_model.LiteralT] = [] if literal is None else [literal]
+    if len(nearer) <= 1:
+        return [own + [choice.negated() for choice in nearer if choice is not None]]
+    return [[*own, choice] for choice in choices if choice is not None]
+
+
 def overflow(problem: DagProblem, horizon: int) -> str | None:
     """Return why the model could leave 64-bit integers inside CP-SAT, None if it cannot."""
     arrays = problem.arrays
@@ -223,32 +239,32 @@ class _Builder:
     ) -> None:
         """Make the target wait for data that comes from another node.
 
-        For each node of the source the nodes of the target are grouped by delay: one
-        conditional precedence for each group, whose condition is a disjunction.
+        For each node of the source the nodes of the target are taken in the order of their
+        delay. If only one of them is nearer, "not that one" is the condition of a single
+        precedence, which covers all nodes of one delay.
         """
         for mode, literal in self.options[source]:
             groups: dict[int | None, list[cp_model.IntVar | None]] = defaultdict(list)
             for other, choice in self.options[target]:
                 delay = self.arrays.delay(edge, self.node[mode], self.node[other])
                 groups[delay].append(choice)
-            for delay, choices in groups.items():
-                if delay != 0:
-                    self._wait(literal, choices, delay, self.start[target], ready)
+            apart = groups.pop(None, [])
+            nearer: list[cp_model.IntVar | None] = []
+            for delay, choices in sorted(groups.items(), key=_first_of_pair):
+                if delay:
+                    for condition in _conditions(literal, choices, nearer):
+                        wait = self.model.add(self.start[target] >= ready + delay)
+                        wait.only_enforce_if(condition)
+                nearer += choices
+            if apart:
+                self._link(literal, nearer)
 
-    def _wait(
-        self,
-        literal: cp_model.IntVar | None,
-        choices: Sequence[cp_model.IntVar | None],
-        delay: int | None,
-        start: cp_model.IntVar,
-        ready: cp_model.LinearExpr | int,
+    def _link(
+        self, literal: cp_model.IntVar | None, linked: Sequence[cp_model.IntVar | None]
     ) -> None:
-        for choice in choices:
-            condition = [x for x in (literal, choice) if x is not None]
-            if delay is None:
-                self.model.add_bool_or([x.negated() for x in condition])
-            else:
-                self.model.add(start >= ready + delay).only_enforce_if(condition)
+        """Allow the source this node only if the target takes a node linked with it."""
+        near = [choice for choice in linked if choice is not None]
+        self.model.add_bool_or(near if literal is None else [literal.negated(), *near])
 
     def _interval(
         self, task: int, mode: int, literal: cp_model.IntVar | None

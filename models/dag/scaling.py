@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from operator import itemgetter
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from allocsolve.models.arrays import BoolArray, IntArray, booleans, integers, matrix, offsets
+from allocsolve.models.arrays import BoolArray, IntArray, booleans, frozen, integers, offsets
 from allocsolve.models.dag.arrays import NO_LIMIT, DagArrays
-from allocsolve.models.dag.data import DagData, DefaultLink, Edge, Link, Node, Task
+from allocsolve.models.dag.data import DagData, DefaultLink, Edge, Link, Task
+from allocsolve.models.dag.mode_table import ModeTable, read_modes
 from allocsolve.models.errors import InputError
-from allocsolve.models.exact import LARGEST, Number, exact, grid
+from allocsolve.models.exact import LARGEST, exact, grid
 
 __all__ = ["build_arrays"]
 
 
-_Host: TypeAlias = tuple[int, Node, Fraction]
-"""Index, data and speed of a node."""
-
-
-class _RawMode(NamedTuple):
-    task: int
-    duration: Fraction
-    node: int
-    position: int
-    demand: dict[str, Fraction]
-
-
-class _RawEdge(NamedTuple):
+@dataclass(frozen=True)
+class _RawEdge:
     source: int
     target: int
     from_start: bool
@@ -48,33 +37,32 @@ def build_arrays(data: DagData) -> DagArrays:
         If no grid makes every time, amount and lag an integer of at most 2^53.
     """
     warnings: list[str] = []
-    modes = _modes(data, warnings)
+    _warn_of_dead_nodes(data, warnings)
+    modes = read_modes(data)
     edges = _merge_edges(data, warnings)
     data_unit = grid(edge.data for edge in edges)
     links = _Links(data, data_unit, active=any(edge.data for edge in edges), warnings=warnings)
     releases = [exact(task.release) for task in data.tasks]
     deadlines = [None if t.deadline is None else exact(t.deadline) for t in data.tasks]
     lags = [lag for edge in edges for lag in (edge.min_lag, edge.max_lag)]
-    durations = [mode.duration for mode in modes]
-    times = [*releases, *deadlines, *durations, *lags, *links.times]
-    scale = _Scale(grid(value for value in times if value is not None))
-    ticks = [scale.ticks(duration, "duration") for duration in durations]
+    times = [*releases, *deadlines, *modes.grids(), *lags, *links.times]
+    tick = grid(value for value in times if value is not None)
+    scale = _Scale(tick)
+    durations = modes.ticks(tick)
+    if durations is None:
+        raise _too_fine("duration", tick)
     latency, data_time, linked = links.arrays(scale)
     resource_unit, capacity, demand = _resources(data, modes)
     task_memory, node_memory = _memory(data)
-    edge_data = _edge_data(edges, data_unit, scale)
-    largest_delay = int(latency.max(initial=0)) + max(edge_data, default=0) * int(
-        data_time.max(initial=0)
-    )
-    return DagArrays(
-        tick=scale.tick,
+    arrays = DagArrays(
+        tick=tick,
         release=integers(scale.ticks(value, "release") for value in releases),
         deadline=scale.limits(deadlines, "deadline"),
-        mode_offset=_mode_offsets(modes, len(data.tasks)),
-        mode_task=integers(mode.task for mode in modes),
-        mode_duration=integers(ticks),
-        mode_node=integers(mode.node for mode in modes),
-        mode_index=integers(mode.position for mode in modes),
+        mode_offset=offsets(modes.count),
+        mode_task=frozen(np.repeat(np.arange(len(modes.count)), modes.count)),
+        mode_duration=durations,
+        mode_node=integers(modes.node),
+        mode_index=integers(modes.index),
         mode_demand=demand,
         capacity=capacity,
         renewable=booleans(resource.renewable for resource in data.resources),
@@ -84,19 +72,18 @@ def build_arrays(data: DagData) -> DagArrays:
         edge_min_lag=integers(scale.ticks(edge.min_lag, "min_lag") for edge in edges),
         edge_max_lag=scale.limits([edge.max_lag for edge in edges], "max_lag"),
         edge_from_start=booleans(edge.from_start for edge in edges),
-        edge_data=integers(edge_data),
+        edge_data=integers(_edge_data(edges, data_unit, scale)),
         node_slots=integers(node.slots for node in data.nodes),
-        task_memory=task_memory,
-        node_memory=node_memory,
-        colocation=_colocation(data.tasks),
         latency=latency,
         data_time=data_time,
         linked=linked,
-        horizon=_horizon(
-            scale, releases, _longest(modes, ticks, len(releases)), edges, largest_delay
-        ),
+        task_memory=task_memory,
+        node_memory=node_memory,
+        colocation=_colocation(data.tasks),
+        horizon=0,
         warnings=tuple(warnings),
     )
+    return replace(arrays, horizon=_horizon(arrays))
 
 
 class _Scale:
@@ -129,75 +116,10 @@ def _too_fine(field: str, unit: Fraction) -> InputError:
     )
 
 
-def _modes(data: DagData, warnings: list[str]) -> list[_RawMode]:
+def _warn_of_dead_nodes(data: DagData, warnings: list[str]) -> None:
     dead = [node.id for node in data.nodes if exact(node.speed) == 0]
     if dead:
         warnings.append(f"nodes with speed 0 are left out: {', '.join(dead)}")
-    hosts = [(k, node, exact(node.speed)) for k, node in enumerate(data.nodes)]
-    alive = {node.id: (k, node, speed) for k, node, speed in hosts if speed != 0}
-    modes: list[_RawMode] = []
-    quotients = _Quotients(alive.values())
-    for i, task in enumerate(data.tasks):
-        if task.modes is None:
-            modes.extend(_node_modes(i, task, data.durations.get(task.id), alive, quotients))
-            continue
-        for k, mode in enumerate(task.modes):
-            demand = {name: exact(amount) for name, amount in mode.demand.items()}
-            modes.append(_RawMode(i, exact(mode.duration), -1, k, demand))
-    return modes
-
-
-def _node_modes(
-    i: int,
-    task: Task,
-    row: Mapping[str, Number] | None,
-    alive: Mapping[str, _Host],
-    quotients: _Quotients,
-) -> list[_RawMode]:
-    demand = {name: exact(amount) for name, amount in task.demand.items()}
-    if row is not None:
-        # Only the nodes listed: a large shop has few for each of its many tasks.
-        candidates = sorted((alive[node] for node in row if node in alive), key=itemgetter(0))
-    else:
-        candidates = list(alive.values())
-    hosts = [host for host in candidates if _is_eligible(task, host[1]) and _fits(task, host[1])]
-    if row is not None:
-        listed = [(k, row[node.id]) for k, node, _ in hosts]
-        return [_RawMode(i, exact(duration), k, 0, demand) for k, duration in listed]
-    assert task.work is not None
-    durations = quotients.of(exact(task.work))
-    return [_RawMode(i, durations[k], k, 0, demand) for k, _, _ in hosts]
-
-
-class _Quotients:
-    """Works over speeds; equal works are divided once, since dividing fractions is slow."""
-
-    def __init__(self, hosts: Iterable[_Host]) -> None:
-        self._speeds = [(k, speed) for k, _, speed in hosts]
-        self._known: dict[Fraction, dict[int, Fraction]] = {}
-
-    def of(self, work: Fraction) -> dict[int, Fraction]:
-        """Return the duration on each node."""
-        if work not in self._known:
-            self._known[work] = {k: work if v == 1 else work / v for k, v in self._speeds}
-        return self._known[work]
-
-
-def _is_eligible(task: Task, node: Node) -> bool:
-    allowed = task.eligible
-    return allowed is None or node.id in allowed or node.type in allowed
-
-
-def _fits(task: Task, node: Node) -> bool:
-    """Whether the memory of the node is enough for the task alone."""
-    return node.memory is None or not task.memory or exact(task.memory) <= exact(node.memory)
-
-
-def _mode_offsets(modes: Sequence[_RawMode], tasks: int) -> IntArray:
-    counts = [0] * tasks
-    for mode in modes:
-        counts[mode.task] += 1
-    return offsets(counts)
 
 
 def _merge_edges(data: DagData, warnings: list[str]) -> list[_RawEdge]:
@@ -291,19 +213,16 @@ class _Links:
             for table in (latency, unit_time):
                 np.fill_diagonal(table, 0)
             np.fill_diagonal(linked, val=True)
-        for array in (latency, unit_time, linked):
-            array.setflags(write=False)
-        return latency, unit_time, linked
+        linked.setflags(write=False)
+        return frozen(latency), frozen(unit_time), linked
 
 
-def _resources(
-    data: DagData, modes: Sequence[_RawMode]
-) -> tuple[tuple[Fraction, ...], IntArray, IntArray]:
+def _resources(data: DagData, modes: ModeTable) -> tuple[tuple[Fraction, ...], IntArray, IntArray]:
     units: list[Fraction] = []
     capacities: list[int] = []
     columns: list[list[int]] = []
     for resource in data.resources:
-        amounts = [mode.demand.get(resource.id, Fraction(0)) for mode in modes]
+        amounts = [exact(demand.get(resource.id, 0)) for demand in modes.demand]
         capacity = exact(resource.capacity)
         unit = grid([capacity, *amounts])
         column = [int(amount / unit) for amount in amounts]
@@ -312,8 +231,8 @@ def _resources(
         units.append(unit)
         capacities.append(int(capacity / unit))
         columns.append(column)
-    demand = [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in modes]
-    return tuple(units), integers(capacities), matrix(demand, len(units))
+    demand = np.array(columns, dtype=np.int64).reshape(len(columns), len(modes.node))
+    return tuple(units), integers(capacities), frozen(demand.T)
 
 
 def _memory(data: DagData) -> tuple[IntArray, IntArray]:
@@ -342,21 +261,7 @@ def _colocation(tasks: Sequence[Task]) -> IntArray:
     return integers(-1 if k is None else numbers.setdefault(k, len(numbers)) for k in labels)
 
 
-def _longest(modes: Sequence[_RawMode], ticks: Sequence[int], tasks: int) -> list[int]:
-    """Return the longest duration of each task."""
-    longest = [0] * tasks
-    for mode, duration in zip(modes, ticks, strict=True):
-        longest[mode.task] = max(longest[mode.task], duration)
-    return longest
-
-
-def _horizon(
-    scale: _Scale,
-    releases: Sequence[Fraction],
-    longest: Sequence[int],
-    edges: Sequence[_RawEdge],
-    largest_delay: int,
-) -> int:
+def _horizon(arrays: DagArrays) -> int:
     """Bound the length of an optimal schedule.
 
     Some optimal schedule has at every moment before its end a running task, a lag or a
@@ -365,17 +270,20 @@ def _horizon(
     and one after it shrinks below zero). So the latest release plus, for each task, the longer
     of its duration and the lags and transfers that leave it is enough.
     """
-    share = list(longest)
-    for edge in edges:
-        lag = scale.ticks(edge.min_lag, "min_lag")
-        lag += 0 if edge.from_start else longest[edge.source]
-        lag += largest_delay if edge.data else 0
-        share[edge.source] = max(share[edge.source], lag)
-        if edge.max_lag is not None:
-            # A negative maximum lag makes the source wait for the target.
-            wait = -scale.ticks(edge.max_lag, "max_lag")
-            share[edge.target] = max(share[edge.target], wait)
-    horizon = sum(share) + max((scale.ticks(r, "release") for r in releases), default=0)
+    longest = arrays.max_duration
+    delay = int(arrays.latency.max(initial=0)) + int(arrays.edge_data.max(initial=0)) * int(
+        arrays.data_time.max(initial=0)
+    )
+    if delay > LARGEST:
+        raise _too_fine("a transfer", arrays.tick)
+    lag = arrays.edge_min_lag + np.where(arrays.edge_data > 0, delay, 0)
+    lag += np.where(arrays.edge_from_start, 0, longest[arrays.edge_source])
+    share = longest.copy()
+    np.maximum.at(share, arrays.edge_source, lag)
+    # A negative maximum lag makes the source wait for the target.
+    np.maximum.at(share, arrays.edge_target, -arrays.edge_max_lag)
+    # Python integers: the sum may leave int64 before it is refused.
+    horizon: int = sum(share.tolist()) + int(arrays.release.max(initial=0))
     if horizon > LARGEST:
-        raise _too_fine("the sum of durations, lags and transfers", scale.tick)
+        raise _too_fine("the sum of durations, lags and transfers", arrays.tick)
     return horizon

@@ -11,12 +11,11 @@ import sys
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.cpsat import overflow
 from allocsolve.models.dag.problem import DagProblem
-from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag import communication, cpsat
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
-from allocsolve.solvers.dag.improve import improve
-from allocsolve.solvers.dag.opening import Opening, open_run
+from allocsolve.solvers.dag.improve import Improver
+from allocsolve.solvers.dag.opening import open_run
 from allocsolve.solvers.dag.settings import read_settings, shown
 
 __all__ = ["SETTINGS", "solve"]
@@ -29,8 +28,15 @@ _IMPORT_SECONDS = 0.9
 _SHORTEST_RUN = 0.15
 """Seconds below which it makes no sense to start the engine."""
 
-_PLACEMENTS = 5000
-"""Tasks placed by sampling before the engine starts: a small share of a second."""
+_PLACEMENTS = 2000
+"""Tasks placed by sampling before the engine starts: a small share of a second.
+
+Where starts are bounded from above one schedule costs many passes, and the engine is better
+at finding one, so nothing is sampled there.
+"""
+
+_SAMPLES = 1000
+"""Schedules drawn where neither the engine nor a time limit is there."""
 
 
 def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
@@ -40,7 +46,10 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     own = own_solver(control, shown(settings, SETTINGS))
     if opening.reason is not None:
         return infeasible(own, opening.reason)
-    ended_by = _sample(problem, control, opening)
+    improver = Improver(problem, opening.network, control, opening.plan)
+    if not opening.network.bounded:
+        improver.run(_PLACEMENTS // max(1, len(problem.tasks)))
+    ended_by = control.stopped()
     if ended_by is not None:
         return finished(control, own, ended_by)
     instance = communication.suited(problem)
@@ -50,24 +59,11 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     if excuse is None and _is_worth_the_engine(control):
         return cpsat.run_engine(problem, control, settings)
     control.phase("sampling schedules")
-    samples = None if control.limits.deadline is not None else 1000
-    ended_by = improve(problem, opening.network, control, samples=samples, first=opening.plan)
+    ended_by = improver.run(_SAMPLES if control.limits.deadline is None else None)
+    # Another time, with the engine loaded, there may be time for it.
+    deterministic = excuse is not None
     warnings = () if excuse is None else (f"CP-SAT was not used: {excuse}",)
-    return finished(control, own, ended_by, deterministic=False, warnings=warnings)
-
-
-def _sample(
-    problem: DagProblem, control: Control[Schedule], opening: Opening
-) -> Termination | None:
-    """Spend a moment on better schedules; return why the run should end now, if it should.
-
-    Where starts are bounded from above one schedule costs many passes, and the engine is
-    better at finding one.
-    """
-    if not opening.network.bounded:
-        samples = _PLACEMENTS // max(1, len(problem.tasks))
-        improve(problem, opening.network, control, samples=samples, first=opening.plan)
-    return control.stopped()
+    return finished(control, own, ended_by, deterministic=deterministic, warnings=warnings)
 
 
 def _is_worth_the_engine(control: Control[Schedule]) -> bool:

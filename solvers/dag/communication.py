@@ -25,7 +25,7 @@ from allocsolve.models.result import Bound, Scalar, SolverInfo, Termination
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag import cpsat
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
-from allocsolve.solvers.dag.improve import improve
+from allocsolve.solvers.dag.improve import Improver
 from allocsolve.solvers.dag.opening import Opening, open_run
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 from allocsolve.solvers.dag.star import solve_fork
@@ -176,7 +176,10 @@ class _Search:
         limits = self.control.limits
         self.solver = SolverInfo("ortools", version(), limits.seed, limits.threads, self._shown())
         questions = Questions(
-            self.bounds, self.fork, self.control, cpsat.engine_parameters(self.settings)
+            self.bounds,
+            self.fork,
+            self.control,
+            cpsat.engine_parameters(self.settings, limits.threads),
         )
         questions.ask_all()
         self.abandoned = questions.abandoned
@@ -187,4 +190,4 @@ class _Search:
         if not self.searched and self.control.limits.deadline is not None:
             self.control.phase("sampling schedules")
             problem, opening = self.instance.graph.problem, self.opening
-            improve(problem, opening.network, self.control, samples=None, first=opening.plan)
+            Improver(problem, opening.network, self.control, opening.plan).run(None)

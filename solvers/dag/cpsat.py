@@ -22,11 +22,19 @@ if TYPE_CHECKING:
 __all__ = ["SETTINGS", "engine_parameters", "run_engine", "solve"]
 
 SETTINGS = {
-    "linearization_level": Choice(1, 0, 2),
+    "linearization_level": Choice(0, 0, 2),
     "symmetry_level": Choice(0, 0, 4),
     "probing_level": Choice(2, 0, 3),
 }
-"""Parameters of CP-SAT that may be set."""
+"""Parameters of CP-SAT that may be set.
+
+Without a linear relaxation the search is several times faster on projects and shops of up
+to 100 tasks, and proves more of them. Symmetry detection stays off, because it can end the
+engine with an internal error on models with many equal parts.
+"""
+
+_WORKER = {0: "no_lp", 1: "default_lp", 2: "max_lp"}
+"""CP-SAT's name of the complete search of each linearization level."""
 
 
 class _Ended(Exception):
@@ -79,8 +87,8 @@ def run_engine(
     except _Ended:
         return finished(control, solver, control.stopped() or Termination.FINISHED)
     control.phase("CP-SAT searches")
-    accept = _accept(formulation, control)
-    report = run(formulation.model, control, accept, engine_parameters(settings))
+    parameters = engine_parameters(settings, control.limits.threads)
+    report = run(formulation.model, control, _accept(formulation, control), parameters)
     return _outcome(control, solver, report)
 
 
@@ -93,8 +101,9 @@ def _build(problem: DagProblem, control: Control[Schedule]) -> DagCpModel:
     control.phase("building the CP-SAT model")
     lower = 0 if control.bound is None else control.bound.value
     formulation = build(problem, horizon(problem, control), lower=lower, pulse=pulse)
-    if control.answer is not None:
-        formulation.hint(control.answer)
+    answer = control.answer
+    if answer is not None and answer.makespan <= horizon(problem, control):
+        formulation.hint(answer)
     pulse()
     return formulation
 
@@ -109,13 +118,21 @@ def _accept(
     return accept
 
 
-def engine_parameters(settings: Mapping[str, int]) -> dict[str, Scalar]:
-    """Return the parameters of CP-SAT that the settings stand for."""
-    return {
+def engine_parameters(settings: Mapping[str, int], threads: int) -> dict[str, Scalar]:
+    """Return the parameters of the engine.
+
+    With two threads one searches completely and the other one in neighbourhoods; which one
+    is complete matters much. One thread, and larger portfolios, are left as the engine
+    makes them.
+    """
+    parameters: dict[str, Scalar] = {
         "linearization_level": settings["linearization_level"],
         "symmetry_level": settings["symmetry_level"],
         "cp_model_probing_level": settings["probing_level"],
     }
+    if threads == 2:
+        parameters["subsolvers"] = _WORKER[settings["linearization_level"]]
+    return parameters
 
 
 def _outcome(control: Control[Schedule], solver: SolverInfo, report: EngineRun) -> Outcome:

@@ -6,6 +6,7 @@ resource-constrained project scheduling problem: random sampling around good rul
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
 
@@ -18,65 +19,91 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control
 
-__all__ = ["improve"]
+__all__ = ["Improver"]
 
 _STRENGTHS = (0.1, 0.3, 0.05)
 """Noise of the sampled priorities as shares of their range, in turn."""
 
+_PROMISING = 1.1
+"""A sampled plan is justified if it is at most this much longer than the best one."""
 
-def improve(
-    problem: DagProblem,
-    network: Network,
-    control: Control[Schedule],
-    *,
-    samples: int | None,
-    first: Plan | None = None,
-) -> Termination:
-    """Offer better schedules until the samples are used up or the run should end.
+_FAILURES = 20
+"""Passes without a plan after which sampling gives up (upper bounds on starts)."""
+
+
+class Improver:
+    """Draws one schedule after the other; every run goes on where the last one ended.
 
     Parameters
     ----------
-    samples
-        Number of random schedules, None for as many as the limits allow. Counted, so that
-        a run that no limit ends gives the same schedule on every machine.
     first
         A plan to justify before anything else.
-
-    Returns
-    -------
-    Termination
-        ``FINISHED`` if the samples were used up or the bound was met.
     """
-    best = first
 
-    def stop() -> bool:
-        return control.stopped() is not None
+    def __init__(
+        self,
+        problem: DagProblem,
+        network: Network,
+        control: Control[Schedule],
+        first: Plan | None = None,
+    ) -> None:
+        self._problem = problem
+        self._network = network
+        self._control = control
+        self._first = first
+        self._best = first
+        self._failures = 0
+        self._priorities = _priorities(network, control.limits.seed)
 
-    if first is not None and not stop():
-        best = _keep(problem, control, justify(network, first, stop))
-    for priority in _priorities(network, control.limits.seed, samples):
-        ended_by = control.stopped()
-        if ended_by is not None:
-            return ended_by
-        plan = generate(network, priority, stop)
-        if plan is not None and (best is None or plan.makespan <= 1.1 * best.makespan):
-            plan = _keep(problem, control, justify(network, plan, stop))
-            best = plan if best is None or plan.makespan < best.makespan else best
-    return control.stopped() or Termination.FINISHED
+    def run(self, samples: int | None) -> Termination:
+        """Offer better schedules until the samples are used up or the run should end.
+
+        Parameters
+        ----------
+        samples
+            Number of schedules, None for as many as the limits allow. They are counted and
+            not timed, so that a run that no limit ends is the same on every machine.
+
+        Returns
+        -------
+        Termination
+            ``FINISHED`` if the samples were used up or the bound was met.
+        """
+        counter = itertools.count() if samples is None else range(samples)
+        for _ in counter:
+            ended_by = self._control.stopped()
+            if ended_by is not None:
+                return ended_by
+            if self._failures == _FAILURES:
+                break
+            self._draw()
+        return self._control.stopped() or Termination.FINISHED
+
+    def _draw(self) -> None:
+        plan, self._first = self._first, None
+        if plan is None:
+            plan = generate(self._network, next(self._priorities), self._stop)
+        if plan is None:
+            self._failures += 1
+        elif self._best is None or plan.makespan <= _PROMISING * self._best.makespan:
+            self._keep(justify(self._network, plan, self._stop))
+
+    def _stop(self) -> bool:
+        return self._control.stopped() is not None
+
+    def _keep(self, plan: Plan) -> None:
+        if self._best is None or plan.makespan < self._best.makespan:
+            self._best = plan
+            self._control.offer(plan.schedule(self._problem), plan.makespan, "list")
 
 
-def _keep(problem: DagProblem, control: Control[Schedule], plan: Plan) -> Plan:
-    if control.value is None or plan.makespan < control.value:
-        control.offer(plan.schedule(problem), plan.makespan, "list")
-    return plan
+def _priorities(network: Network, seed: int) -> Iterator[Sequence[float]]:
+    """Yield the keys of the rules, then random changes of them without end.
 
-
-def _priorities(network: Network, seed: int, samples: int | None) -> Iterator[Sequence[float]]:
+    The first rule has been used by whoever built the first plan.
+    """
     rules = [rule(network) for rule in RULES.values()]
     yield from rules[1:]
     source = random.Random(seed)
-    drawn = 0
-    while samples is None or drawn < samples:
-        strength = _STRENGTHS[drawn % len(_STRENGTHS)]
-        yield perturbed(rules[drawn % 2], strength, source)
-        drawn += 1
+    for drawn in itertools.count():
+        yield perturbed(rules[drawn % 2], _STRENGTHS[drawn % len(_STRENGTHS)], source)

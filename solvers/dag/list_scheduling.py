@@ -6,14 +6,14 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
-from allocsolve.solvers.dag.improve import improve
+from allocsolve.solvers.dag.improve import Improver
 from allocsolve.solvers.dag.opening import open_run
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 
 __all__ = ["SETTINGS", "solve"]
 
 SETTINGS = {"samples": Choice(500, 0, 10**9)}
-"""``samples``: number of random schedules."""
+"""``samples``: number of schedules drawn by rules and at random."""
 
 
 def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
@@ -23,7 +23,5 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     opening = open_run(problem, control)
     if opening.reason is not None:
         return infeasible(solver, opening.reason)
-    ended_by = improve(
-        problem, opening.network, control, samples=settings["samples"], first=opening.plan
-    )
-    return finished(control, solver, ended_by)
+    improver = Improver(problem, opening.network, control, opening.plan)
+    return finished(control, solver, improver.run(settings["samples"]))

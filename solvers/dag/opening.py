@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from allocsolve.models.dag.answer import Schedule
@@ -15,6 +17,10 @@ from allocsolve.models.result import Reason
 from allocsolve.solvers.control import Control
 
 __all__ = ["Opening", "open_run"]
+
+
+_OVERRUN = 0.15
+"""Seconds that the first schedule may take beyond the time limit."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +43,8 @@ class Opening:
 def open_run(problem: DagProblem, control: Control[Schedule]) -> Opening:
     """Offer the warm start and a first schedule, and raise the bound.
 
-    All of this is done even if the time limit is over: it takes less than a tenth of a
-    second for a thousand tasks, and it is what makes sure that there is an answer.
+    All of this is done even if the time limit is over: it takes about a tenth of a second
+    for a thousand tasks, and it is what makes sure that there is an answer.
     """
     control.phase("first schedule")
     network = build_network(problem)
@@ -48,7 +54,7 @@ def open_run(problem: DagProblem, control: Control[Schedule]) -> Opening:
     reason = find_reason(problem) if network.bounded else None
     if reason is not None and control.answer is None:
         return Opening(network, None, reason)
-    plan = generate(network, latest_start(network), lambda: control.stopped() is not None)
+    plan = generate(network, latest_start(network), _patience(control))
     if plan is not None:
         control.offer(plan.schedule(problem), plan.makespan, "list")
     elif control.answer is None:
@@ -57,3 +63,14 @@ def open_run(problem: DagProblem, control: Control[Schedule]) -> Opening:
         for bound in lower_bounds(problem)[:1]:
             control.raise_bound(bound)
     return Opening(network, plan, reason)
+
+
+def _patience(control: Control[Schedule]) -> Callable[[], bool]:
+    """Return the condition that ends the search for a first schedule."""
+    latest = time.monotonic() + _OVERRUN
+
+    def is_over() -> bool:
+        overdue = control.remaining() <= 0 and time.monotonic() > latest
+        return control.token.cancelled or overdue
+
+    return is_over

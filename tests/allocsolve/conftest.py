@@ -48,8 +48,8 @@ def project() -> DagProblem:
 
 @pytest.fixture
 def crowded() -> DagProblem:
-    """A job shop of 15 jobs on 15 nodes, which no search finishes within seconds."""
-    return allocsolve.generate("jobshop", tasks=225, seed=3)
+    """A job shop of 20 jobs on 20 machines, which no search finishes within seconds."""
+    return allocsolve.generate("jobshop", tasks=400, seed=3, machines=20)
 
 
 @pytest.fixture

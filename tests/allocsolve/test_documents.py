@@ -196,9 +196,10 @@ def test_a_document_by_hand_needs_only_the_answer(thirds: DagProblem, extra: str
         pytest.param(HAND.replace("dag", "fair") % (GOOD, ""), "kind is 'fair'", id="other kind"),
         pytest.param(HAND % (GOOD, ', "statsu": "OPTIMAL"'), "statsu", id="unknown field"),
         pytest.param(HAND % (GOOD, ', "status": "GOOD"'), "$.status", id="unknown status"),
-        pytest.param(HAND % (GOOD, ', "kind": "dag"'), "'kind' is repeated", id="repeated key"),
+        pytest.param(HAND % (GOOD, ', "kind": "dag"'), "'kind' comes twice", id="repeated key"),
         pytest.param(HAND % ('[{"task": "a"}]', ""), "$.schedule[0]", id="no start"),
         pytest.param(HAND % ('[{"task": "a", "start": NaN}]', ""), "NaN", id="not a number"),
+        pytest.param("\xff", "UTF-8", id="not UTF-8"),
         pytest.param(HAND % ('[{"task": "a", "start": "0"}]', ""), "number", id="a text"),
         pytest.param(HAND % ('[{"task": "a", "start": true}]', ""), "number", id="a truth value"),
         pytest.param(HAND % ('[{"task": "a", "start": 1e999}]', ""), "1e400", id="absurd exponent"),
@@ -213,7 +214,7 @@ def test_a_document_by_hand_needs_only_the_answer(thirds: DagProblem, extra: str
 def test_what_cannot_be_understood_is_refused(thirds: DagProblem, text: str, mentions: str) -> None:
     """A guess about a solution would end as a wrong verdict."""
     with pytest.raises(InputError) as refused:
-        read_solution(text.encode(), thirds)
+        read_solution(text.encode("latin-1"), thirds)
     assert mentions in str(refused.value)
 
 

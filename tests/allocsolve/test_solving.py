@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -283,6 +284,30 @@ def test_events_tell_bounds_and_incumbents(project: DagProblem) -> None:
     allocsolve.solve(project, on_event=seen.append, time_limit=20, threads=1)
     assert {"bound", "incumbent"} <= {event.type for event in seen}
     assert seen[-1].time >= seen[0].time >= 0
+
+
+def test_the_time_to_build_is_told(ft06: Path) -> None:
+    """A person who waits wants to know whether the model or the search takes the time."""
+    timing = allocsolve.solve(allocsolve.read(ft06), method="cpsat", time_limit=20).timing
+    assert 0 <= timing["build"] <= timing["solve"] <= timing["total"]
+
+
+def test_a_thread_left_behind_is_not_heard(
+    project: DagProblem, pretend: Callable[..., None]
+) -> None:
+    """After the result no callback may come: the caller has gone on."""
+    seen: list[allocsolve.Progress] = []
+    kept: list[Control[Schedule]] = []
+
+    def leaving(_: DagProblem, control: Control[Schedule]) -> Outcome:
+        kept.append(control)
+        return Outcome(Proof.NOTHING, Termination.TIME_LIMIT, ENGINE, abandoned=True)
+
+    pretend(leaving)
+    allocsolve.solve(project, on_event=seen.append)
+    before = len(seen)
+    kept[0].offer(_good(project), 7, "late")
+    assert len(seen) == before
 
 
 def test_an_error_of_a_callback_reaches_the_caller(project: DagProblem) -> None:

@@ -11,9 +11,11 @@ from fractions import Fraction
 from typing import TypeAlias
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from allocsolve.models.dag.answer import ScheduledTask
-from allocsolve.models.dag.check import check
+from allocsolve.models.dag.check import RULES, check
 from allocsolve.models.dag.data import Edge, Mode, Node, Resource, Setup, Task
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import FeatureRefused
@@ -167,3 +169,46 @@ def test_a_thousand_tasks_take_no_time() -> None:
     begin = time.process_time()
     assert check(problem, entries).valid
     assert time.process_time() - begin < 0.5
+
+
+times = st.fractions(-3, 30, max_denominator=7)
+anything = st.builds(
+    ScheduledTask,
+    task=st.sampled_from(["a", "b", "c", "d", "m", "z", "x", ""]),
+    start=times,
+    end=times,
+    node=st.sampled_from([None, "cpu", "fast", "dead", "far", "x"]),
+    mode=st.integers(-2, 3),
+)
+
+
+@pytest.mark.parametrize("base", ["project", "cluster"])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(entries=st.lists(anything, max_size=8))
+def test_nonsense_is_judged_not_crashed_on(
+    request: pytest.FixtureRequest, base: str, entries: list[ScheduledTask]
+) -> None:
+    """Whatever the entries are, the report names known rules and says something of each."""
+    report = check(request.getfixturevalue(base), entries)
+    assert all(violation.rule in RULES and violation.message for violation in report.violations)
+    if report.valid:
+        assert report.value == max(entry.end for entry in entries)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(moves=st.lists(st.fractions(0, 2, max_denominator=4), min_size=4, max_size=4))
+def test_agrees_with_the_definition(project: DagProblem, moves: list[Fraction]) -> None:
+    """A schedule of the project is right exactly if the conditions hold as written down."""
+    first = [Fraction(1), Fraction(3, 2), Fraction(5), Fraction(7, 2)]
+    a, b, c, m = (start + move for start, move in zip(first, moves, strict=True))
+    spans = [(a, a + 3), (b, b + 2), (c, c + 4), (m, m)]
+    entries = [ScheduledTask(i, s, e) for i, (s, e) in zip("abcm", spans, strict=True)]
+    right = (
+        1 <= c - (a + 3) <= 2
+        and Fraction(1, 2) <= b - a <= Fraction(5, 2)
+        and m >= b + 2
+        and c + 4 <= 9
+        and not (b < c + 4 and c < b + 2)  # together 2 + 3 of 4
+        and not (a < c + 4 and c < a + 3)
+    )
+    assert check(project, entries).valid == right
