@@ -148,7 +148,7 @@ def _outcome(control: Control[Schedule], solver: SolverInfo, report: EngineRun) 
     ended_by = control.stopped()
     if ended_by is None and report.status is EngineStatus.STOPPED:
         ended_by = Termination.TIME_LIMIT
-    warnings = ()
+    warnings: tuple[str, ...] = ()
     if ended_by is None and not control.is_proven():
         warnings = ("HiGHS closed its gap only within its tolerances; the bound is what it proved",)
     return finished(
