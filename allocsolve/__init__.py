@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         bound,
         check,
         convert,
+        export,
         read,
         solve,
         write,
@@ -97,6 +98,7 @@ __all__ = [
     "bound",
     "check",
     "convert",
+    "export",
     "from_dict",
     "from_frames",
     "from_networkx",
@@ -108,7 +110,7 @@ __all__ = [
 
 _HOMES = {
     "allocsolve.api": (
-        "BoundReport ClaimReport Incumbent Progress bound check convert read solve write"
+        "BoundReport ClaimReport Incumbent Progress bound check convert export read solve write"
     ),
     "allocsolve.instances.generators.dag": "generate",
     "allocsolve.instances.objects": "from_dict from_frames from_networkx",

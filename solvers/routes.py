@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import FeatureRefused, UsageError, suggest
+from allocsolve.models.kernels import KernelSet
 from allocsolve.solvers.control import Control, Outcome
 
-__all__ = ["METHODS", "OBJECTIVES", "Method", "method_named", "refuse_unsupported"]
+__all__ = [
+    "KERNELS",
+    "METHODS",
+    "OBJECTIVES",
+    "Method",
+    "kernel_sets",
+    "method_named",
+    "refuse_unsupported",
+]
 
 OBJECTIVES = {
     "dag": (
@@ -224,3 +233,18 @@ def _lacking(method: Method, problem: DagProblem, objective: str) -> list[str]:
     if objective not in method.objectives:
         lacking.append(f"objective '{objective}'")
     return lacking
+
+
+KERNELS: tuple[str, ...] = (
+    "allocsolve.models.dag.list_board:KERNELS",
+    "allocsolve.models.dag.search_kernels:ANNEALING",
+    "allocsolve.models.dag.search_kernels:NODE_TABLE",
+)
+"""Every set of compiled kernels, as ``module:name``."""
+
+
+def kernel_sets() -> Iterator[KernelSet]:
+    """Yield every set of compiled kernels; numba is imported only when one is built."""
+    for target in KERNELS:
+        module, _, name = target.partition(":")
+        yield cast("KernelSet", getattr(importlib.import_module(module), name))

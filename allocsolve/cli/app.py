@@ -22,7 +22,7 @@ _HOMES = {
     "check": ("judge", "Judge a solution by every rule of its instance."),
     "bound": ("judge", "Give lower bounds with their source."),
     "convert": ("transform", "Convert an instance to another format."),
-    "export": ("transform", "Write a schedule as CSV or as a Chrome trace."),
+    "export": ("transform", "Write a program as MPS or LP, or a schedule as CSV or Chrome trace."),
     "plot": ("transform", "Draw the Gantt chart of a schedule."),
     "generate": ("transform", "Write a random instance."),
     "formats": ("tables", "List the instance formats."),

@@ -50,7 +50,7 @@ def doctor(
     console.begin()
     findings = [*_versions(), _known_bad_pair(), *_engines(), _cache()]
     if compile_kernels:
-        findings.append(Finding("compile", True, "there are no compiled kernels to build"))
+        findings.extend(_compiled())
     console.emit(_as_json(findings) if as_json else "".join(map(_line, findings)))
     return 69 if any(finding.ok is False for finding in findings) else 0
 
@@ -145,6 +145,16 @@ def _try_highs() -> str:
     if abs(value - 12) > 1e-6:
         raise SolverCrash(f"optimum {value} instead of 12")
     return "the toy linear program: optimum 12"
+
+
+def _compiled() -> list[Finding]:
+    """Build every set of kernels and tell how long that took."""
+    from allocsolve.solvers.routes import kernel_sets
+
+    return [
+        _tried(f"kernels: {kernels.name}", lambda kernels=kernels: f"{kernels.build():.1f} s")
+        for kernels in kernel_sets()
+    ]
 
 
 def _cache() -> Finding:

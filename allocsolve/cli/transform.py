@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["convert", "export", "generate", "plot"]
 
-_EXPORT_SUFFIXES = {".csv": "csv", ".json": "chrome", ".trace": "chrome"}
+_SCHEDULE_SUFFIXES = {".csv": "csv", ".json": "chrome", ".trace": "chrome"}
+_MODEL_SUFFIXES = {".mps": "mps", ".lp": "lp"}
 
 
 def convert(
@@ -58,9 +59,21 @@ def convert(
 def export(
     ctx: typer.Context,
     instance: options.Instance,
-    solution: options.Solution,
+    solution: Annotated[
+        str | None,
+        typer.Argument(metavar="[SOLUTION]", help="Solution document, to write its schedule."),
+    ] = None,
+    formulation: Annotated[
+        str | None,
+        typer.Option(
+            "--formulation",
+            metavar="NAME",
+            help="Without a solution: auto (default), disjunctive or time_indexed.",
+        ),
+    ] = None,
     to: Annotated[
-        str | None, typer.Option("--to", metavar="FORM", help="csv or chrome (default: suffix).")
+        str | None,
+        typer.Option("--to", metavar="FORM", help="csv, chrome, mps or lp (default: suffix)."),
     ] = None,
     format_name: options.Format = None,
     nodes: options.Nodes = None,
@@ -69,39 +82,57 @@ def export(
     verbose: options.Verbose = 0,
     quiet: options.Quiet = False,
 ) -> int:
-    """Write a schedule as CSV or as a Chrome trace (chrome://tracing, Perfetto).
+    """Write a mixed-integer program as MPS or LP, or a schedule as CSV or Chrome trace.
 
-    Example: allocsolve export j301_1.sm plan.json -o plan.csv
+    Without SOLUTION the instance is written as a program that any solver reads, without being
+    solved; with SOLUTION its schedule is written (chrome://tracing, Perfetto).
+
+    Example: allocsolve export j301_1.sm -o model.mps --formulation disjunctive
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
-    from allocsolve.cli.inputs import output_path
+    from allocsolve.cli.inputs import output_path, read_instance
 
     target = output_path(output)
-    form = _export_form(target, to)
+    form = _export_form(target, to, solution, formulation)
     console.output.require(target)
-    problem, entries = _scheduled(instance, solution, format_name, nodes, index_base)
+    if solution is None:
+        problem = read_instance(instance, format_name, nodes, index_base)
 
-    from allocsolve.report.export import schedule_text
+        from allocsolve.api.formulations import model_bytes
 
-    console.emit(schedule_text(problem, entries, form), target)
+        data: str | bytes = model_bytes(problem, form, formulation or "auto")
+    else:
+        problem, entries = _scheduled(instance, solution, format_name, nodes, index_base)
+
+        from allocsolve.report.export import schedule_text
+
+        data = schedule_text(problem, entries, form)
+    console.emit(data, target)
     console.warn(problem.warnings)
     return 0
 
 
-def _export_form(target: Path | None, to: str | None) -> str:
+def _export_form(
+    target: Path | None, to: str | None, solution: str | None, formulation: str | None
+) -> str:
     from allocsolve.cli.values import choice
     from allocsolve.models.errors import UsageError
 
+    if solution is not None and formulation is not None:
+        raise UsageError("--formulation writes a program and takes no SOLUTION: leave one out")
+    forms = _MODEL_SUFFIXES if solution is None else _SCHEDULE_SUFFIXES
+    allowed = sorted(set(forms.values()))
     if to is not None:
-        return choice("--to", to, ("csv", "chrome"))
+        return choice("--to", to, allowed)
     if target is None:
-        return "csv"
-    form = _EXPORT_SUFFIXES.get(target.suffix.lower())
+        return "lp" if solution is None else "csv"
+    form = forms.get(target.suffix.lower())
     if form is None:
+        what = "a program; a schedule needs SOLUTION" if solution is None else "a schedule"
         raise UsageError(
-            f"'{target.name}' names no form of a schedule"
-            "\n  allowed: .csv (table), .json or .trace (Chrome trace), or --to csv|chrome"
+            f"'{target.name}' names no form of {what}"
+            f"\n  allowed: {', '.join(forms)}, or --to {'|'.join(allowed)}"
         )
     return form
 

@@ -131,7 +131,7 @@ class _Builder:
         import pyomo.environ as pyo
 
         window = self.frame
-        starts = []
+        starts: list[tuple[int, int]] = []
         for task, modes in enumerate(window.modes):
             self.pulse()
             for m in modes:

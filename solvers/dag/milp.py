@@ -21,7 +21,7 @@ from allocsolve.solvers.dag.opening import open_run
 from allocsolve.solvers.dag.settings import read_words
 from allocsolve.solvers.engines.milp import EngineRun, EngineStatus, Numerics, load, run, version
 
-__all__ = ["FORMULATIONS", "SETTINGS", "choose", "formulation", "solve"]
+__all__ = ["FORMULATIONS", "SETTINGS", "choose", "formulation_module", "solve"]
 
 FORMULATIONS = {"disjunctive": milp_disjunctive, "time_indexed": milp_time_indexed}
 """The formulations; each has ``build`` and ``too_large``."""
@@ -58,7 +58,7 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     seed = control.limits.seed
     solver = SolverInfo("highs", version(), seed, 1, {"formulation": name})
     try:
-        program = _build(problem, control, formulation(name))
+        program = _build(problem, control, formulation_module(name))
     except _Ended:
         return finished(control, solver, control.stopped() or Termination.FINISHED)
     control.phase("HiGHS searches")
@@ -66,7 +66,7 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     return _outcome(control, solver, report)
 
 
-def formulation(name: str) -> ModuleType:
+def formulation_module(name: str) -> ModuleType:
     """Return the module of a formulation."""
     return FORMULATIONS[name]
 
@@ -148,7 +148,7 @@ def _outcome(control: Control[Schedule], solver: SolverInfo, report: EngineRun) 
     ended_by = control.stopped()
     if ended_by is None and report.status is EngineStatus.STOPPED:
         ended_by = Termination.TIME_LIMIT
-    warnings = ()
+    warnings: tuple[str, ...] = ()
     if ended_by is None and not control.is_proven():
         warnings = ("HiGHS closed its gap only within its tolerances; the bound is what it proved",)
     return finished(

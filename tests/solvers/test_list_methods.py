@@ -1,0 +1,173 @@
+"""The list-scheduling methods under limits, and GETF with its bound and certificate."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+from collections.abc import Callable
+
+import pytest
+
+import allocsolve
+from allocsolve.models.dag.data import Edge, Link, Node, Task
+from allocsolve.models.dag.graph import CommGraph
+from allocsolve.models.dag.list_board import KERNELS
+from allocsolve.models.dag.list_groups import speed_groups
+from allocsolve.models.dag.list_rules import RULES
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.errors import UsageError
+from allocsolve.models.result import Status
+from allocsolve.solvers.dag import list_methods
+from allocsolve.solvers.dag.getf_lp import solve_lp
+from allocsolve.solvers.routes import METHODS, kernel_sets
+
+GETF_RUNS = 200
+
+
+def related_problem(seed: int, most: int = 24) -> DagProblem:
+    """Draw tasks with releases, lags and data on related nodes, all linked."""
+    draw = random.Random(seed)
+    n, count = draw.randint(1, most), draw.choice([1, 2, 3, 6])
+    return DagProblem(
+        tasks=[
+            Task(id=f"t{i}", work=draw.randint(1, 60), release=draw.choice([0, 0, 0, 30]))
+            for i in range(n)
+        ],
+        edges=[
+            Edge(
+                source=f"t{i}",
+                target=f"t{j}",
+                data=draw.choice([0, draw.randint(1, 30)]),
+                min_lag=draw.choice([0, 0, 0, 5]),
+            )
+            for i, j in itertools.combinations(range(n), 2)
+            if draw.random() < 3 / n
+        ],
+        nodes=[
+            Node(id=f"n{k}", speed=draw.choice([1, 2, 4, 16]), slots=draw.choice([1, 1, 2]))
+            for k in range(count)
+        ],
+        links=[
+            Link(
+                between=(f"n{a}", f"n{b}"),
+                latency=draw.choice([0, 1, 9]),
+                bandwidth=draw.choice([1, 2, None]),
+            )
+            for a, b in itertools.combinations(range(count), 2)
+        ],
+    )
+
+
+def test_the_portfolio_is_every_rule() -> None:
+    """A rule that is a method but not in the portfolio would be forgotten silently."""
+    methods = {method.name for method in METHODS}
+    assert set(RULES) <= methods
+    problem = related_problem(3)
+    best = allocsolve.solve(problem, method="portfolio").objective.value
+    values = [allocsolve.solve(problem, method=rule).objective.value for rule in RULES]
+    assert best == min(values)
+
+
+def test_placement_is_a_setting_with_words() -> None:
+    """A misspelt word must not fall back to a default in silence."""
+    problem = related_problem(5)
+    result = allocsolve.solve(problem, method="heft", options={"placement": "append"})
+    assert result.solver.options == {"placement": "append"}
+    with pytest.raises(UsageError, match="did you mean 'append'"):
+        allocsolve.solve(problem, method="heft", options={"placement": "apend"})
+    with pytest.raises(UsageError, match="no setting 'samples'"):
+        allocsolve.solve(problem, method="heft", options={"samples": "3"})
+
+
+def test_uncompiled_kernels_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a short limit an answer of plain Python beats none, and the run says so once."""
+    monkeypatch.setattr(list_methods, "compiled", lambda _: False)
+    problem = DagProblem(
+        tasks=[Task(id="a", work=1, memory=2, colocate="x"), Task(id="b", work=1, colocate="x")],
+        nodes=[Node(id="p", memory=1), Node(id="q", memory=2)],
+    )
+    result = allocsolve.solve(problem, method="portfolio", time_limit=5)
+    assert [entry.node for entry in result.schedule] == ["q", "q"]
+    assert ["doctor --compile" in warning for warning in result.warnings] == [True]
+    assert not result.deterministic
+
+
+def test_impossible_placements_end_without_an_answer() -> None:
+    """Memory that no choice of nodes respects must not give a wrong schedule."""
+    problem = DagProblem(
+        tasks=[Task(id=name, work=1, memory=2) for name in "abc"],
+        nodes=[Node(id="p", memory=3), Node(id="q", memory=3)],
+    )
+    for method in ("heft", "portfolio", "getf"):
+        result = allocsolve.solve(problem, method=method)
+        assert result.status in (Status.UNKNOWN, Status.INFEASIBLE)
+        assert result.answer is None
+
+
+def test_every_set_of_kernels_can_be_built() -> None:
+    """`doctor --compile` walks this table; a wrong name would only show there."""
+    names = [kernels.name for kernels in kernel_sets()]
+    assert len(names) == len(set(names))
+    assert KERNELS in kernel_sets()
+
+
+def test_getf_keeps_its_certificate() -> None:
+    """The theorem bounds every schedule by chain + area + waiting; one excess breaks it."""
+    for seed in range(GETF_RUNS):
+        result = allocsolve.solve(related_problem(seed), method="getf")
+        options = result.solver.options
+        total = options["certificate"]
+        parts = [options[f"certificate_{part}"] for part in ("chain", "area", "waiting")]
+        assert isinstance(total, float)
+        assert total == pytest.approx(sum(float(part) for part in parts))
+        assert result.objective.value <= total * (1 + 1e-9), seed
+
+
+def test_the_bound_of_the_program_is_never_above_the_optimum(
+    optimum: Callable[[DagProblem], int | None],
+) -> None:
+    """Brute force is the judge; the bound must also be the program's value, not a weak one."""
+    tight = 0
+    for seed in range(60):
+        problem = related_problem(seed, most=5)
+        graph = CommGraph.of(problem)
+        answer = solve_lp(graph, 10.0)
+        best = optimum(problem)
+        assert answer is not None
+        assert best is not None
+        assert answer.bound <= best, seed
+        assert answer.value * (1 - 1e-6) - 1 <= answer.bound <= answer.value + 1
+        tight += answer.bound == best
+    assert tight > 10
+
+
+def test_speeds_are_grouped_by_a_growing_ratio() -> None:
+    """Nodes slower than the fastest over the number of machines are in no group."""
+    speeds = [1, 20, 30, 100, 100, 100]
+    problem = DagProblem(
+        tasks=[Task(id="a", work=1)],
+        nodes=[Node(id=f"n{k}", speed=speed) for k, speed in enumerate(speeds)],
+    )
+    groups = speed_groups(CommGraph.of(problem))
+    assert groups is not None
+    # Slower than 100 / 6 is dropped; the ratio is log 6 / log log 6 = 3.07.
+    assert [group.tolist() for group in groups.members] == [[1, 2], [3, 4, 5]]
+    assert groups.total.tolist() == pytest.approx([50.0, 300.0])
+
+
+def test_methods_may_run_in_threads() -> None:
+    """The library has no state of its own: parallel calls give what single calls give."""
+    problems = [related_problem(seed) for seed in range(4)]
+    alone = [allocsolve.solve(p, method="portfolio").objective.value for p in problems]
+    found: dict[int, float] = {}
+
+    def run(k: int) -> None:
+        found[k] = allocsolve.solve(problems[k], method="portfolio").objective.value
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found[k] for k in range(4)] == alone
