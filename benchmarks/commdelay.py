@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import csv
 import itertools
-import os
 import statistics
 import sys
 import time
@@ -175,7 +174,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="graphs whose name contains this")
     options = parser.parse_args()
     print(machine())
-    print(f"# load {os.getloadavg()[0]:.1f}, limit {options.limit:g} s, {options.threads} threads")
+    print(f"# limit {options.limit:g} s, {options.threads} threads")
     warm(options.method, options.threads)
     lines = []
     for graph in generated() if options.generated else collection():

@@ -36,8 +36,9 @@ __all__ = ["SETTINGS", "search", "solve", "suited"]
 SETTINGS = cpsat.SETTINGS | {"rounds": Choice(8, 0, 10**6)}
 """Those of CP-SAT; ``rounds``: coolings of the annealing before CP-SAT is asked."""
 
-_ANNEAL_SHARE = 0.3
-"""Share of the time left that annealing takes at most before CP-SAT is asked."""
+_ANNEAL_SHARE, _SHORT_SHARE, _SHORT = 0.3, 0.6, 1.0
+"""Share of the time left that annealing takes at most before CP-SAT is asked; a larger one if
+less than a second is left, for a good schedule comes sooner than a proof."""
 
 _IMPORT_NUMBA, _IMPORT_ENGINE = 1.0, 0.9
 """Seconds that importing takes, with some room."""
@@ -141,7 +142,8 @@ class _Search:
         """Spend a share of the time on better schedules, or all of it if CP-SAT cannot help."""
         rest = self.control.remaining()
         can_ask = self._can_ask(rest)
-        until = time.monotonic() + (_ANNEAL_SHARE if can_ask else 1.0) * rest
+        share = _SHORT_SHARE if rest < _SHORT else _ANNEAL_SHARE
+        until = time.monotonic() + (share if can_ask else 1.0) * rest
         if rest < _IMPORT_NUMBA and "numba" not in sys.modules:
             return
         from allocsolve.solvers.dag.anneal_identical import Annealing, is_affordable

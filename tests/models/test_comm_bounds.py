@@ -11,7 +11,12 @@ import pytest
 
 import allocsolve
 from allocsolve.models.dag.bounds import lower_bounds
-from allocsolve.models.dag.comm_bounds import ClusterBounds, cluster_heads
+from allocsolve.models.dag.comm_bounds import (
+    ClusterBounds,
+    _cluster_ready,
+    _pair_ready,
+    cluster_heads,
+)
 from allocsolve.models.dag.comm_identical import Identical, identical_nodes
 from allocsolve.models.dag.data import Edge, Node, Task
 from allocsolve.models.dag.problem import DagProblem
@@ -71,6 +76,17 @@ def test_slots_run_predecessors_side_by_side() -> None:
     """Two slots halve the queue on the node."""
     problem = _problem([3, 3, 1], [(0, 2, 9), (1, 2, 9)], nodes=2, slots=2)
     assert cluster_heads(_lists(problem)) == [0, 0, 3]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_two_predecessors_have_a_short_way(draw_identical: Draw, seed: int) -> None:
+    """The special case for two predecessors gives what the general rule gives."""
+    instance = _lists(draw_identical(seed))
+    head = cluster_heads(instance)
+    for transfers in instance.incoming:
+        if len(transfers) == 2:
+            ways = [way(instance, transfers, head) for way in (_pair_ready, _cluster_ready)]
+            assert ways[0] == ways[1]
 
 
 def test_a_star_sees_what_clusters_do_not() -> None:
