@@ -56,7 +56,7 @@ def convert(
     return 0
 
 
-def export(
+def export(  # noqa: PLR0913, PLR0917  # one parameter for each option
     ctx: typer.Context,
     instance: options.Instance,
     solution: Annotated[

@@ -44,6 +44,10 @@ _GRACE = 0.25
 _CLOSE = 0.98
 """Absolute gap at which an integral objective is proven, with room for rounding."""
 
+_compiling = threading.Lock()
+"""Held while Pyomo compiles a model: it sets itself up at its first use, and pauses the garbage
+collector of the whole process."""
+
 _ROUNDING = 0.01
 """A bound this far above an integer is rounded down to it, not up."""
 
@@ -201,7 +205,13 @@ class _Job(Generic[AnswerT]):
     def _solve(self) -> EngineRun:
         import highspy
 
-        program, variables = _compile(self._model)
+        while not _compiling.acquire(timeout=_STEP):
+            if self.should_stop():
+                return EngineRun(EngineStatus.STOPPED, None)
+        try:
+            program, variables = _compile(self._model)
+        finally:
+            _compiling.release()
         discrete = any(kind == highspy.HighsVarType.kInteger for kind in program.integrality_)
         self._columns = {id(variable): k for k, variable in enumerate(variables)}
         solver = highs()
