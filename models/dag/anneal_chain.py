@@ -23,7 +23,7 @@ from allocsolve.models.dag.anneal import (
 )
 from allocsolve.models.dag.graph import CommGraph
 from allocsolve.models.dag.list_build import Placement
-from allocsolve.models.kernels import KernelSet
+from allocsolve.models.dag.search_kernels import ANNEALING as KERNELS
 
 __all__ = ["KERNELS", "Chain", "Cooling", "sites_of", "warm"]
 
@@ -247,13 +247,3 @@ def warm() -> None:
     graph = CommGraph.of(problem)
     start = Placement(graph, np.array([0, 1]), np.array([0, 0]))
     Chain(sites_of(graph), start, 0).cool(Cooling(1.0, 0.1, 10), 0, lambda: False)
-
-
-KERNELS = KernelSet(
-    name="annealing",
-    module="allocsolve.models.dag.anneal_chain",
-    entry="anneal",
-    warm="warm",
-    compiling=15.0,
-    loading=1.0,
-)

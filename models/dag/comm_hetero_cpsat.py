@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from allocsolve.models.arrays import BoolArray, IntArray
-from allocsolve.models.dag.comm_tables import NodeTable
-from allocsolve.models.dag.node_windows import NodeWindow
+from allocsolve.models.dag.node_windows import NodeTable, NodeWindow
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

@@ -15,20 +15,16 @@ Tails are heads of the reversed graph.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from allocsolve.models.arrays import BoolArray, IntArray
 from allocsolve.models.dag.graph import CommGraph
+from allocsolve.models.dag.node_windows import NEVER, NodeTable
 from allocsolve.models.kernels import kernel
 
-__all__ = ["NEVER", "NodeTable", "node_table"]
-
-NEVER = 2**61
-"""Head of a task on a node where it cannot run, or cannot run in time ever."""
+__all__ = ["fill_heads", "node_table", "warm"]
 
 _SLICE = 3_000_000
 """Pairs of nodes looked at between two looks at the clock."""
@@ -209,51 +205,6 @@ def fill_heads(view: _View, head: IntArray, desk: _Desk, place: int, budget: int
     return place
 
 
-@dataclass(frozen=True, eq=False)
-class NodeTable:
-    """What surrounds each task on each node in every schedule; ticks.
-
-    Attributes
-    ----------
-    head, tail
-        int64 (n, N): least start of a task on a node, and least time from its end there to
-        the end of the schedule; ``NEVER`` where no schedule has it.
-    """
-
-    graph: CommGraph
-    head: IntArray
-    tail: IntArray
-
-    @cached_property
-    def possible(self) -> BoolArray:
-        """Where a task may run, bool (n, N)."""
-        possible: BoolArray = (self.head < NEVER) & (self.tail < NEVER)
-        return possible
-
-    @cached_property
-    def through(self) -> IntArray:
-        """Least makespan of a schedule with a task on a node, int64 (n, N)."""
-        total = self.head + self.graph.duration + self.tail
-        return np.where(self.possible, total, NEVER)
-
-    @cached_property
-    def task_head(self) -> IntArray:
-        """Least start of each task, int64 (n,)."""
-        least: IntArray = np.where(self.possible, self.head, NEVER).min(axis=1, initial=NEVER)
-        return least
-
-    @cached_property
-    def task_tail(self) -> IntArray:
-        """Least time after the end of each task, int64 (n,)."""
-        least: IntArray = np.where(self.possible, self.tail, NEVER).min(axis=1, initial=NEVER)
-        return least
-
-    @cached_property
-    def value(self) -> int:
-        """The bound: every task runs somewhere; ``NEVER`` or more if some task cannot."""
-        return int(self.through.min(axis=1, initial=2 * NEVER).max(initial=0))
-
-
 def node_table(graph: CommGraph, stop: Callable[[], bool] = lambda: False) -> NodeTable:
     """Return heads and tails; what was not reached when it was stopped is lower, but right."""
     head = _filled(_forwards(graph), graph.release, stop)
@@ -321,3 +272,16 @@ def _least_delay(latency: IntArray, data_time: IntArray, linked: BoolArray) -> I
     apart = linked & ~np.eye(len(linked), dtype=bool)
     least = [np.where(apart, table, NEVER).min(axis=0) for table in (latency, data_time)]
     return np.array(least, np.int64)
+
+
+def warm() -> None:
+    """Call every kernel of the table once."""
+    from allocsolve.models.dag.data import Edge, Node, Task
+    from allocsolve.models.dag.problem import DagProblem
+
+    problem = DagProblem(
+        tasks=[Task(id=name, work=1) for name in "abc"],
+        edges=[Edge(source="a", target="c", data=1), Edge(source="b", target="c", data=1)],
+        nodes=[Node(id="x"), Node(id="y")],
+    )
+    node_table(CommGraph.of(problem))

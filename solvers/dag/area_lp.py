@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
-from allocsolve.models.dag.comm_tables import NodeTable
-from allocsolve.models.dag.node_windows import NodeWindow
+from allocsolve.models.dag.node_windows import NodeTable, NodeWindow
 from allocsolve.solvers.engines.highs import highs
 
 if TYPE_CHECKING:

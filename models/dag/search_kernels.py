@@ -1,0 +1,27 @@
+"""Sets of compiled loops of the search on nodes; importing this imports no compiler."""
+
+from __future__ import annotations
+
+from allocsolve.models.kernels import KernelSet
+
+__all__ = ["ANNEALING", "NODE_TABLE"]
+
+ANNEALING = KernelSet(
+    name="annealing",
+    module="allocsolve.models.dag.anneal_chain",
+    entry="anneal",
+    warm="warm",
+    compiling=20.0,
+    loading=1.5,
+)
+"""Annealing over a node for every task and an order."""
+
+NODE_TABLE = KernelSet(
+    name="node table",
+    module="allocsolve.models.dag.comm_tables",
+    entry="fill_heads",
+    warm="warm",
+    compiling=12.0,
+    loading=1.5,
+)
+"""Least times before and after a task on each node."""

@@ -1,0 +1,177 @@
+"""Method ``annealing``: rounds of simulated annealing on nodes of any mix.
+
+Every thread has a chain of its own; after each round the best schedule of all is known to
+all. A chain goes on from its own best schedule, every third round from random nodes, every
+fourth from the best of all. Kirkpatrick, Gelatt and Vecchi, "Optimization by simulated
+annealing", Science 220, 1983.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.list_board import KERNELS as LISTS
+from allocsolve.models.dag.node_windows import NodeTable
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.search_kernels import ANNEALING
+from allocsolve.models.errors import UsageError
+from allocsolve.models.result import Termination
+from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
+from allocsolve.solvers.dag.node_start import begin
+from allocsolve.solvers.dag.settings import Choice, read_settings, shown
+
+if TYPE_CHECKING:
+    from allocsolve.models.dag.list_build import Placement
+
+__all__ = ["SETTINGS", "Annealing", "is_affordable", "solve"]
+
+SETTINGS = {"rounds": Choice(0, 0, 10**6)}
+"""``rounds``: coolings of each chain; 0 until the time limit, or 30 without one."""
+
+_ROUNDS = 30
+"""Coolings without a time limit."""
+
+_MOVES = 1000
+"""Moves for each task in the first round; later rounds are longer."""
+
+_HOT, _COLD = 0.5, 0.02
+"""First and last temperature as shares of the mean duration."""
+
+
+_UNCOMPILED = (
+    "annealing is not compiled and does not fit into the time limit; 'allocsolve doctor "
+    "--compile' builds it once"
+)
+
+
+def is_affordable(seconds: float) -> bool:
+    """Whether the compiled loops can be made ready in so many seconds."""
+    return LISTS.fits(seconds) and ANNEALING.fits(seconds)
+
+
+def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
+    """Anneal until value and bound meet, all rounds are done or a limit ends it."""
+    settings = read_settings("annealing", control.limits.options, SETTINGS)
+    own = own_solver(control, shown(settings, SETTINGS))
+    start = begin(problem, control)
+    if start.reason is not None:
+        return infeasible(own, start.reason)
+    ended_by = control.stopped()
+    warnings: tuple[str, ...] = ()
+    complete = False
+    if ended_by is None and control.answer is not None:
+        if is_affordable(control.remaining()):
+            complete = _anneal(start.table, control, settings["rounds"])
+        else:
+            warnings = (_UNCOMPILED,)
+    ended_by = control.stopped() or Termination.FINISHED
+    return finished(control, own, ended_by, deterministic=complete, warnings=warnings)
+
+
+def _anneal(table: NodeTable, control: Control[Schedule], rounds: int) -> bool:
+    """Anneal until a limit ends it; tell whether all rounds were done."""
+    control.phase("annealing")
+    if not rounds and control.limits.deadline is None:
+        rounds = _ROUNDS
+    annealing = Annealing(table, control)
+    return annealing.run(rounds or None, lambda: control.stopped() is not None)
+
+
+class Annealing:
+    """Chains of annealing that offer what they find.
+
+    Parameters
+    ----------
+    table
+        Its tails tell early that a move is refused.
+    control
+        Holds a schedule to start from.
+    """
+
+    def __init__(self, table: NodeTable, control: Control[Schedule]) -> None:
+        from allocsolve.models.dag.anneal_chain import Chain, sites_of
+
+        self._graph = table.graph
+        self._control = control
+        tail = np.where(table.possible, table.tail, 0)
+        self._sites = sites_of(table.graph, tail)
+        self._mean = float(np.mean(table.graph.duration[table.possible])) if table.graph.n else 0.0
+        self._sources = [
+            random.Random(control.limits.seed * 1009 + chain)
+            for chain in range(max(1, control.limits.threads))
+        ]
+        start = self._best_known()
+        self._chains = [
+            Chain(self._sites, start, source.randrange(2**31)) for source in self._sources
+        ]
+        self._round = 0
+        self._is_free = table.graph.fully_linked and not table.graph.limits_memory
+
+    def run(self, rounds: int | None, stop: Callable[[], bool]) -> bool:
+        """Do so many rounds (without end if None); False if it was stopped before that."""
+        if self._mean <= 0.0:
+            return True  # nothing takes time
+        last = None if rounds is None else self._round + rounds
+        with ThreadPoolExecutor(len(self._chains)) as pool:
+            while last is None or self._round < last:
+                complete = all([*pool.map(lambda i: self._cool(i, stop), range(len(self._chains)))])
+                self._offer()
+                if not complete:
+                    return False
+                self._round += 1
+                if self._control.is_proven():
+                    break
+        return True
+
+    def _cool(self, which: int, stop: Callable[[], bool]) -> bool:
+        """Carry out a round of one chain."""
+        from allocsolve.models.dag.anneal_chain import Cooling
+
+        chain = self._chains[which]
+        kind = (self._round + which) % 12
+        if self._round and kind % 3 == 1 and self._is_free:
+            chain.restart(self._scattered(which))
+        elif kind % 4 == 3:
+            chain.restart(self._best_known())
+        else:
+            chain.restart()
+        steps = _MOVES * self._graph.n * (1 + self._round // 2)
+        cooling = Cooling(_HOT * self._mean, _COLD * self._mean, steps)
+        target = 0 if self._control.bound is None else self._control.bound.value
+        return chain.cool(cooling, target, stop)
+
+    def _offer(self) -> None:
+        for chain in self._chains:
+            if self._control.value is None or chain.value < self._control.value:
+                best = chain.best()
+                self._control.offer(best.schedule(), best.makespan, "annealing")
+
+    def _best_known(self) -> Placement:
+        from allocsolve.models.dag.list_build import Placement
+
+        schedule = self._control.answer
+        if schedule is None:
+            raise UsageError("annealing needs a schedule to start from")
+        node = self._graph.problem.arrays.mode_node[schedule.mode]
+        return Placement(self._graph, schedule.start.copy(), node.copy())
+
+    def _scattered(self, which: int) -> Placement:
+        """Return a placement on random nodes, tasks in topological order."""
+        from allocsolve.models.dag.list_build import Placement
+
+        graph, source = self._graph, self._sources[which]
+        rank = np.empty(graph.n, np.int64)
+        rank[graph.order] = np.arange(graph.n)
+        able = [np.flatnonzero(row).tolist() for row in graph.eligible]
+        node = np.array([source.choice(row) for row in able], np.int64)
+        inside = np.flatnonzero(graph.group >= 0)
+        _, first, of = np.unique(graph.group[inside], return_index=True, return_inverse=True)
+        node[inside] = node[inside[first]][of]
+        return Placement(graph, rank, node)

@@ -1,0 +1,209 @@
+"""Method ``heterogeneous``: communicating tasks on nodes of any mix.
+
+1. List schedules; bounds from the node table and from sharing the work among nodes.
+2. Annealing over a node for every task and an order, for a share of the time.
+3. CP-SAT from the best schedule, where the model is small enough for it.
+4. Annealing until the end where CP-SAT is of no use.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.comm_hetero_cpsat import NodeCpModel, build, size_of
+from allocsolve.models.dag.cpsat import overflow
+from allocsolve.models.dag.node_windows import NodeWindow
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.errors import SolverCrash
+from allocsolve.models.result import Bound, Scalar, SolverInfo, Termination
+from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.dag import cpsat
+from allocsolve.solvers.dag.annealing import Annealing, is_affordable
+from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
+from allocsolve.solvers.dag.node_start import NodeStart, begin, raise_area_bound
+from allocsolve.solvers.dag.settings import Choice, read_settings, shown
+from allocsolve.solvers.engines.cpsat import EngineRun, EngineStatus, load, run, version
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
+
+__all__ = ["SETTINGS", "search", "solve"]
+
+SETTINGS = cpsat.SETTINGS | {"rounds": Choice(6, 0, 10**6)}
+"""Those of CP-SAT; ``rounds``: coolings of the annealing before CP-SAT starts."""
+
+_ANNEAL_SHARE = 0.15
+"""Share of the time left that annealing takes at most before CP-SAT starts."""
+
+_PROVABLE = 60
+"""Tasks up to which CP-SAT gets the rest of the time; beyond, annealing finds more."""
+
+_LARGEST_MODEL = 1_000_000
+"""Literals and coefficients beyond which CP-SAT is not used."""
+
+_IMPORT_ENGINE, _IMPORT_LP = 0.9, 0.6
+"""Seconds that importing an engine takes, with some room."""
+
+
+class _Ended(Exception):
+    """The run should end while the model is being built."""
+
+
+def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
+    """Find a schedule as good as the limits allow, and prove it if they allow that too."""
+    settings = read_settings("heterogeneous", control.limits.options, SETTINGS)
+    return search(problem, control, settings)
+
+
+def search(problem: DagProblem, control: Control[Schedule], settings: Mapping[str, int]) -> Outcome:
+    """Carry out all parts of the method."""
+    chosen = {key: settings.get(key, choice.default) for key, choice in SETTINGS.items()}
+    return _Search(problem, control, chosen).outcome()
+
+
+class _Search:
+    """The state of one run."""
+
+    def __init__(
+        self, problem: DagProblem, control: Control[Schedule], settings: dict[str, int]
+    ) -> None:
+        self.problem = problem
+        self.control = control
+        self.settings = settings
+        self.solver = own_solver(control, self._shown())
+        self.windows: tuple[NodeWindow, ...] = ()
+        self.annealing: Annealing | None = None
+        self.is_repeatable = True
+        self.is_abandoned = False
+        self.is_impossible = False
+        self.warnings: list[str] = []
+
+    def outcome(self) -> Outcome:
+        """Run part after part until value and bound meet or a limit ends the run."""
+        start = begin(self.problem, self.control)
+        if self.control.answer is None and (start.reason is not None or start.is_impossible):
+            return infeasible(self.solver, start.reason)
+        for part in (self._share_work, self._anneal_first, self._prove, self._anneal_on):
+            if self.control.stopped() is None and not self.is_impossible:
+                part(start)
+        if self.is_impossible:
+            return infeasible(self.solver, None)
+        return finished(
+            self.control,
+            self.solver,
+            self.control.stopped() or Termination.FINISHED,
+            deterministic=self.is_repeatable,
+            warnings=tuple(self.warnings),
+            abandoned=self.is_abandoned,
+        )
+
+    def _shown(self) -> dict[str, Scalar]:
+        return shown(self.settings, SETTINGS)
+
+    def _is_over(self) -> bool:
+        return self.control.stopped() is not None
+
+    def _share_work(self, start: NodeStart) -> None:
+        if "highspy" in sys.modules or self.control.remaining() > _IMPORT_LP:
+            self.windows = raise_area_bound(start.table, self.control)
+
+    def _anneal_first(self, start: NodeStart) -> None:
+        """Anneal for a share of the time."""
+        rest = self.control.remaining()
+        if self.control.answer is None or not self.settings["rounds"] or not is_affordable(rest):
+            return
+        self.control.phase("annealing")
+        self.annealing = Annealing(start.table, self.control)
+        until = time.monotonic() + _ANNEAL_SHARE * rest
+        self.is_repeatable &= self.annealing.run(
+            self.settings["rounds"], lambda: self._is_over() or time.monotonic() > until
+        )
+
+    def _can_prove(self, start: NodeStart) -> str | None:
+        """Return why CP-SAT is not used, None if it is."""
+        needed = 0.0 if "ortools.sat.python.cp_model" in sys.modules else _IMPORT_ENGINE
+        if self.control.remaining() < needed:
+            return "there is no time left to load it"
+        if size_of(start.table) > _LARGEST_MODEL:
+            return "the model is too large"
+        return overflow(self.problem, cpsat.horizon(self.problem, self.control))
+
+    def _prove(self, start: NodeStart) -> None:
+        """Let CP-SAT search; beyond some size only if nothing else can."""
+        is_large = start.table.graph.n > _PROVABLE and self.control.limits.deadline is not None
+        if is_large and self.annealing is not None:
+            return
+        excuse = self._can_prove(start)
+        if excuse is not None:
+            self.warnings.append(f"CP-SAT was not used: {excuse}")
+            return
+        self.control.phase("loading CP-SAT")
+        load()
+        limits = self.control.limits
+        self.solver = SolverInfo("ortools", version(), limits.seed, limits.threads, self._shown())
+        try:
+            formulation = self._formulate(start)
+        except _Ended:
+            return
+        self.control.phase("CP-SAT searches")
+        self._conclude(
+            run(
+                formulation.model,
+                self.control,
+                self._accept(start, formulation),
+                cpsat.engine_parameters(self.settings, self.control.limits.threads),
+            )
+        )
+
+    def _formulate(self, start: NodeStart) -> NodeCpModel:
+        def pulse() -> None:
+            if self._is_over():
+                raise _Ended
+
+        pulse()
+        self.control.phase("building the CP-SAT model")
+        length = cpsat.horizon(self.problem, self.control)
+        lower = 0 if self.control.bound is None else self.control.bound.value
+        formulation = build(
+            start.table, length, lower=lower, windows=self.windows, minimise=True, pulse=pulse
+        )
+        known = self.control.answer
+        if known is not None:
+            formulation.hint(known.start, self.problem.arrays.mode_node[known.mode])
+        pulse()
+        return formulation
+
+    def _accept(
+        self, start: NodeStart, formulation: NodeCpModel
+    ) -> Callable[[Callable[[cp_model.IntVar], int]], None]:
+        def accept(value_of: Callable[[cp_model.IntVar], int]) -> None:
+            schedule = start.table.graph.to_schedule(*formulation.decode(value_of))
+            self.control.offer(schedule, schedule.makespan, "cpsat")
+
+        return accept
+
+    def _conclude(self, report: EngineRun) -> None:
+        self.is_abandoned = report.abandoned
+        self.is_repeatable &= self.control.limits.threads == 1
+        self.is_repeatable &= report.status is not EngineStatus.UNKNOWN
+        if report.status is EngineStatus.INFEASIBLE:
+            if self.control.answer is not None:
+                raise SolverCrash("CP-SAT calls an instance infeasible that has an answer")
+            self.is_impossible = True
+        if report.status is EngineStatus.OPTIMAL and report.bound is not None:
+            self.control.raise_bound(Bound(report.bound, "cpsat", "proven by CP-SAT"))
+
+    def _anneal_on(self, start: NodeStart) -> None:
+        """Anneal until the end, where CP-SAT was of no use."""
+        if self.control.limits.deadline is None or self.is_abandoned:
+            return
+        if self.annealing is None:
+            if self.control.answer is None or not is_affordable(self.control.remaining()):
+                return
+            self.annealing = Annealing(start.table, self.control)
+        self.control.phase("annealing")
+        self.is_repeatable &= self.annealing.run(None, self._is_over)

@@ -1,0 +1,90 @@
+"""What the methods for nodes of any mix do first: list schedules, the node table, bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.bounds import heads, tails
+from allocsolve.models.dag.graph import CommGraph
+from allocsolve.models.dag.node_windows import NEVER, NodeTable, NodeWindow, plain_table
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.search_kernels import NODE_TABLE
+from allocsolve.models.result import Bound, Reason
+from allocsolve.solvers.control import Control
+from allocsolve.solvers.dag.list_methods import begin as begin_lists
+from allocsolve.solvers.dag.list_methods import compiled, offer_rules
+from allocsolve.solvers.dag.opening import open_run
+
+__all__ = ["NodeStart", "begin", "raise_area_bound"]
+
+_QUICK = ("heft", "one_node", "clusters", "cpop", "peft")
+_SLOW = ("etf", "dls", "min_min", "max_min", "sufferage")
+"""List schedulers that look at all ready tasks for each task."""
+
+_SLOW_TASKS = 3000
+"""Tasks up to which the slow list schedulers are tried."""
+
+
+@dataclass(frozen=True, eq=False)
+class NodeStart:
+    """Where a method for nodes starts from.
+
+    Attributes
+    ----------
+    reason
+        Why there is no schedule, if that is known and there is none.
+    is_impossible
+        Whether the table proves that there is no schedule.
+    """
+
+    table: NodeTable
+    reason: Reason | None = None
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether some task can run nowhere."""
+        return self.table.value >= NEVER
+
+
+def begin(problem: DagProblem, control: Control[Schedule]) -> NodeStart:
+    """Offer list schedules and raise the bounds that need no engine."""
+    graph = begin_lists(problem, control)
+    if compiled(control):
+        rules = (*_QUICK, *_SLOW) if graph.n <= _SLOW_TASKS else _QUICK
+        offer_rules(graph, control, rules)
+    reason = None
+    if control.answer is None:
+        reason = open_run(problem, control).reason
+    table = _table(graph, control)
+    if table.value < NEVER:
+        detail = "least times before and after each task, on the best node for it"
+        control.raise_bound(Bound(table.value, "node_table", detail))
+    return NodeStart(table, reason)
+
+
+def _table(graph: CommGraph, control: Control[Schedule]) -> NodeTable:
+    control.phase("bounds on nodes")
+    if control.stopped() is None and NODE_TABLE.fits(control.remaining()):
+        from allocsolve.models.dag.comm_tables import node_table
+
+        return node_table(graph, lambda: control.stopped() is not None)
+    head, tail = heads(graph.problem), tails(graph.problem)
+    nothing = np.zeros(graph.n, np.int64)
+    return plain_table(graph, nothing if head is None else head, nothing if tail is None else tail)
+
+
+def raise_area_bound(table: NodeTable, control: Control[Schedule]) -> tuple[NodeWindow, ...]:
+    """Raise the bound of the linear program; return the windows of nodes that it rests on."""
+    from allocsolve.solvers.dag.area_lp import area_bound, fits
+
+    if table.value >= NEVER or not table.graph.n or not fits(table):
+        return ()
+    control.phase("sharing work among nodes")
+    least = table.value if control.bound is None else max(table.value, control.bound.value)
+    area = area_bound(table, least, control.remaining)
+    detail = f"the nodes share the work, {len(area.windows)} windows of nodes"
+    control.raise_bound(Bound(area.value, "area_lp", detail))
+    return area.windows
