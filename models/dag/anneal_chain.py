@@ -45,7 +45,7 @@ class Cooling:
     @property
     def factor(self) -> float:
         """What the temperature is multiplied with at each move."""
-        return (self.cold / self.hot) ** (1.0 / self.steps)
+        return float((self.cold / self.hot) ** (1.0 / self.steps))
 
 
 def sites_of(graph: CommGraph, tail: IntArray | None = None) -> Sites:

@@ -91,7 +91,8 @@ class _Builder:
         self.start: list[cp_model.IntVar] = []
         self.end: list[cp_model.IntVar] = []
         self.on: list[dict[int, cp_model.IntVar]] = []
-        self.makespan = self.model.new_int_var(min(lower, length), length, "makespan")
+        self.lower = min(lower, length)
+        self.makespan = self.model.new_int_var(self.lower, length, "makespan")
 
     def build(self, windows: Sequence[NodeWindow], minimise: bool) -> NodeCpModel:
         if bool(self.open.any(axis=1).all()):
@@ -210,14 +211,9 @@ class _Builder:
                 if k in self.on[i]
             ]
             slots = int(self.graph.slots[k])
-            if window.head + window.tail <= self._lower():
-                room = slots * (self.makespan - window.head - window.tail)
-            else:
-                room = slots * (self.length - window.head - window.tail)
-            self.model.add(sum(load) <= room)
-
-    def _lower(self) -> int:
-        return int(self.model.proto.variables[self.makespan.index].domain[0])
+            # Above the proven bound the room would be negative where no task of it runs.
+            end = self.makespan if window.head + window.tail <= self.lower else self.length
+            self.model.add(sum(load) <= slots * (end - window.head - window.tail))
 
     def _memory(self) -> None:
         if not self.graph.limits_memory:

@@ -12,7 +12,7 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.cpsat import overflow
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.solvers.control import Control, Outcome
-from allocsolve.solvers.dag import communication, cpsat
+from allocsolve.solvers.dag import communication, cpsat, heterogeneous
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.improve import Improver
 from allocsolve.solvers.dag.opening import open_run
@@ -55,6 +55,8 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     instance = communication.suited(problem)
     if instance is not None:
         return communication.search(instance, control, opening, settings)
+    if heterogeneous.suited(problem):
+        return heterogeneous.search(problem, control, settings)
     excuse = overflow(problem, cpsat.horizon(problem, control))
     if excuse is None and _is_worth_the_engine(control):
         return cpsat.run_engine(problem, control, settings)

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.comm_hetero_cpsat import NodeCpModel, build, size_of
 from allocsolve.models.dag.cpsat import overflow
+from allocsolve.models.dag.graph import has_graph
 from allocsolve.models.dag.node_windows import NodeWindow
-from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import SolverCrash
 from allocsolve.models.result import Bound, Scalar, SolverInfo, Termination
 from allocsolve.solvers.control import Control, Outcome
@@ -31,7 +32,7 @@ from allocsolve.solvers.engines.cpsat import EngineRun, EngineStatus, load, run,
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-__all__ = ["SETTINGS", "search", "solve"]
+__all__ = ["SETTINGS", "search", "solve", "suited"]
 
 SETTINGS = cpsat.SETTINGS | {"rounds": Choice(6, 0, 10**6)}
 """Those of CP-SAT; ``rounds``: coolings of the annealing before CP-SAT starts."""
@@ -57,6 +58,12 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     """Find a schedule as good as the limits allow, and prove it if they allow that too."""
     settings = read_settings("heterogeneous", control.limits.options, SETTINGS)
     return search(problem, control, settings)
+
+
+def suited(problem: DagProblem) -> bool:
+    """Whether data passes between several nodes, and nothing is asked that this leaves out."""
+    communicates = Feature.COMMUNICATION in problem.features and len(problem.nodes) > 1
+    return communicates and has_graph(problem)
 
 
 def search(problem: DagProblem, control: Control[Schedule], settings: Mapping[str, int]) -> Outcome:
