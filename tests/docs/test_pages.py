@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 
 TOP = Path(__file__).resolve().parents[2]
-PAGES = sorted([TOP / "README.md", *(TOP / "docs").glob("*.md")])
+PAGES = sorted([TOP / "README.md", *(TOP / "docs").rglob("*.md")])
 FENCE = re.compile(r"^```(?P<info>[^\n`]+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 SET_UP = re.compile(r"^(make|git clone|cd|pip|python3? -m (pip|venv)|source|\.venv)\b")
 """Commands that set up an environment are tested by running the tests at all."""
