@@ -213,10 +213,22 @@ FEATURES: list[tuple[str, dict[str, object]]] = [
 
 @pytest.mark.parametrize(("feature", "fields"), FEATURES, ids=[row[0] for row in FEATURES])
 def test_features(feature: str, fields: dict[str, object]) -> None:
-    """A plain task asks for nothing, and each field asks for exactly its feature."""
+    """A plain task only asks to run without a node; each field asks for exactly its feature."""
     plain = DagProblem(tasks=[ONE])
-    assert plain.features == frozenset()
-    assert plain.replace(**fields).features == {feature}
+    assert plain.features == {Feature.PROJECT}
+    without_nodes = set() if feature == Feature.NODES else {Feature.PROJECT}
+    assert plain.replace(**fields).features == {feature} | without_nodes
+
+
+def test_lags_from_a_start_are_a_feature_of_their_own() -> None:
+    """Methods that count lags from ends only must be able to refuse the others by name."""
+    for edge in (
+        Edge(source="a", target="b", min_lag=1, lag_from="start"),
+        Edge(source="a", target="b", min_lag=-1),
+    ):
+        assert Feature.START_LAGS in DagProblem(tasks=[ONE, TWO], edges=[edge]).features
+    after_end = DagProblem(tasks=[ONE, TWO], edges=[Edge(source="a", target="b", min_lag=1)])
+    assert Feature.START_LAGS not in after_end.features
 
 
 def test_communication_is_a_feature_only_if_it_costs() -> None:
