@@ -17,8 +17,8 @@ from allocsolve.solvers.control import Control
 
 __all__ = ["Annealing", "is_affordable"]
 
-_COOLING = 500
-"""Moves for each task of the first coolings; later ones are longer."""
+_PER_TASK, _PER_PAIR = 500, 15
+"""Moves of the first coolings, the smaller of the two; later coolings are longer."""
 
 _HOT, _COLD = 0.5, 0.02
 """First and last temperature as shares of the mean duration."""
@@ -52,23 +52,21 @@ class Annealing:
             self._chain.restart(_placement(self._instance, control.answer))
         self._offer()
 
-    def run(self, rounds: int | None, stop: Callable[[], bool]) -> bool:
-        """Cool so many times (without end if None); False if it was stopped before that."""
+    def run(self, rounds: int | None, stop: Callable[[], bool]) -> None:
+        """Cool so many times (without end if None), or until it is stopped."""
         if not self._mean or self._instance.nodes == 1 == self._instance.slots:
-            return True  # nothing to place
+            return  # nothing to place
         target = 0 if self._control.bound is None else self._control.bound.value
+        n, linked = self._instance.n, self._instance.graph.fully_linked
         while rounds is None or self._rounds < rounds:
-            steps = _COOLING * self._instance.n * (1 + self._rounds // 2)
-            self._chain.restart(self._scattered() if self._rounds % 3 == 1 else None)
+            steps = min(_PER_TASK * n, _PER_PAIR * n * n) * (1 + self._rounds // 2)
+            self._chain.restart(self._scattered() if self._rounds % 3 == 1 and linked else None)
             cooling = Cooling(_HOT * self._mean, _COLD * self._mean, steps)
             finished = self._chain.cool(cooling, target, stop)
             self._offer()
-            if not finished:
-                return False
             self._rounds += 1
-            if self._chain.value <= target:
+            if not finished or self._chain.value <= target:
                 break
-        return True
 
     def _offer(self) -> None:
         if self._control.value is None or self._chain.value < self._control.value:

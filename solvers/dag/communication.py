@@ -6,7 +6,7 @@
 4. CP-SAT is asked for a schedule one tick shorter than the best one, again and again; when
    the time for that is over, questions for shorter lengths push the bound up.
 
-Nodes or links that differ are left to the general constraint program.
+Nodes or links that differ, and memory and colocation, are left to ``heterogeneous``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.star import fork_of
 from allocsolve.models.result import Bound, Scalar, SolverInfo, Termination
 from allocsolve.solvers.control import Control, Outcome
-from allocsolve.solvers.dag import cpsat
+from allocsolve.solvers.dag import cpsat, heterogeneous
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.improve import Improver
 from allocsolve.solvers.dag.opening import Opening, open_run
@@ -40,6 +40,9 @@ _ANNEAL_SHARE, _SHORT_SHARE, _SHORT = 0.3, 0.6, 1.0
 """Share of the time left that annealing takes at most before CP-SAT is asked; a larger one if
 less than a second is left, for a good schedule comes sooner than a proof."""
 
+_LOADS_SHARE = 0.3
+"""Share of the time left that the dynamic programme for forks takes at most."""
+
 _IMPORT_NUMBA, _IMPORT_ENGINE = 1.0, 0.9
 """Seconds that importing takes, with some room."""
 
@@ -50,23 +53,21 @@ _LARGEST_MODEL = 2_000_000
 def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     """Find and prove a schedule of communicating tasks."""
     settings = read_settings("communication", control.limits.options, SETTINGS)
+    instance = _lists(problem)
+    if instance is None:
+        return heterogeneous.search(problem, control, settings)
     opening = open_run(problem, control)
-    own = own_solver(control, shown(settings, SETTINGS))
     if opening.reason is not None:
-        return infeasible(own, opening.reason)
-    instance = identical_nodes(problem)
-    if instance is not None:
-        return search(instance, control, opening, settings)
-    ended_by = control.stopped()
-    if ended_by is not None:
-        return finished(control, own, ended_by)
-    return cpsat.run_engine(problem, control, {key: settings[key] for key in cpsat.SETTINGS})
+        return infeasible(own_solver(control, shown(settings, SETTINGS)), opening.reason)
+    return search(instance, control, opening, settings)
 
 
 def suited(problem: DagProblem) -> Identical | None:
-    """Return the lists of an instance that this method is made for, None for any other."""
-    if not problem.arrays.communicates:
-        return None
+    """Return the lists of an instance with data between identical nodes, None for any other."""
+    return _lists(problem) if problem.arrays.communicates else None
+
+
+def _lists(problem: DagProblem) -> Identical | None:
     instance = identical_nodes(problem)
     if instance is None or instance.graph.limits_memory or instance.graph.has_groups:
         return None
@@ -122,6 +123,14 @@ class _Search:
     def _is_over(self) -> bool:
         return self.control.stopped() is not None
 
+    def _is_over_by(self, until: float) -> bool:
+        """Whether to end a part now; one that the clock ends cannot be repeated exactly."""
+        if self._is_over():
+            return True
+        late = time.monotonic() > until
+        self.repeatable &= not late
+        return late
+
     def _shown(self) -> dict[str, Scalar]:
         return shown(self.settings, SETTINGS)
 
@@ -130,7 +139,8 @@ class _Search:
         if self.fork is None or self.control.value is None:
             return
         self.control.phase("dynamic programming")
-        answer = solve_fork(self.fork, self.control.value, self._is_over)
+        until = time.monotonic() + _LOADS_SHARE * self.control.remaining()
+        answer = solve_fork(self.fork, self.control.value, lambda: self._is_over_by(until))
         if answer.places is not None:
             schedule = self.instance.graph.to_schedule(*self.fork.schedule(answer.places))
             self.control.offer(schedule, schedule.makespan, "fork_join")
@@ -155,9 +165,7 @@ class _Search:
         annealing = Annealing(self.bounds, self.control, self.control.limits.seed)
         endless = not can_ask and self.control.limits.deadline is not None
         rounds = None if endless else self.settings["rounds"]
-        self.repeatable &= annealing.run(
-            rounds, lambda: self._is_over() or time.monotonic() > until
-        )
+        annealing.run(rounds, lambda: self._is_over_by(until))
 
     def _can_ask(self, rest: float) -> bool:
         needed = 0.0 if "ortools.sat.python.cp_model" in sys.modules else _IMPORT_ENGINE
