@@ -151,15 +151,10 @@ class _Builder:
         return earliest_schedule(self.frame.problem, modes, order)
 
     def _by_index(self, modes: Sequence[int]) -> list[tuple[int, int]]:
-        """Order the tasks on each node by index."""
-        last: dict[int, int] = {}
-        order = []
-        for task, mode in enumerate(modes):
-            node = self.frame.node[mode]
-            if self.frame.duration[mode] > 0 and node >= 0:
-                if node in last:
-                    order.append((last[node], task))
-                last[node] = task
+        """Order the tasks on each scarce node by index."""
+        order: list[tuple[int, int]] = []
+        for pool in self.frame.pools:
+            order.extend(itertools.pairwise(i for i, m in enumerate(modes) if m in pool.held))
         return order
 
     def _variables(self) -> None:
