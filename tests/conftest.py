@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import random
 import subprocess
@@ -15,7 +16,7 @@ from typing import TypeAlias
 import pytest
 
 from allocsolve.models.dag.answer import Schedule
-from allocsolve.models.dag.data import DefaultLink, Edge, Node, Task
+from allocsolve.models.dag.data import DefaultLink, Edge, Link, Node, Task
 from allocsolve.models.dag.problem import DagProblem
 
 __all__ = ["Command", "DrawIdentical", "OptimalSchedule", "Optimum"]
@@ -147,6 +148,70 @@ def draw_identical() -> DrawIdentical:
                 latency=source.choice((0, 0, 2)),
                 bandwidth=0 if some() < 0.05 else 1,
             ),
+        )
+
+    return draw
+
+
+@pytest.fixture(scope="session")
+def draw_cluster() -> Callable[[str, int], DagProblem]:
+    """Draw five communicating tasks on two or three nodes of a family, by a seed.
+
+    Families: related, unrelated, eligible (tasks on some nodes only), linked (several slots,
+    some links missing), packed (memory of nodes, tasks that share one).
+    """
+
+    def draw(family: str, seed: int) -> DagProblem:
+        source = random.Random(f"{family} {seed}")
+        pick = source.choice
+        nodes = [
+            Node(
+                id=name,
+                speed=pick((1, 2)) if family == "related" else 1,
+                slots=pick((1, 2, 3)) if family == "linked" else 1,
+                memory=pick((None, 4, 5)) if family == "packed" else None,
+            )
+            for name in "xyz"[: pick((2, 3))]
+        ]
+        names = [node.id for node in nodes]
+        tasks = [
+            Task(
+                id=str(i),
+                work=2 * source.randint(0, 4) if family == "related" else None,
+                release=pick((0, 0, 0, 3)),
+                eligible=source.sample(names, source.randint(1, 2))
+                if family == "eligible"
+                else None,
+                memory=pick((None, 1, 2)) if family == "packed" else None,
+                colocate=pick((None, None, "p", "q")) if family == "packed" else None,
+            )
+            for i in range(5)
+        ]
+        return DagProblem(
+            tasks=tasks,
+            edges=[
+                Edge(
+                    source=str(i),
+                    target=str(j),
+                    data=pick((0, 1, 3, 6)),
+                    min_lag=pick((0, 0, 0, 2)),
+                )
+                for j in range(5)
+                for i in range(j)
+                if source.random() < 0.4
+            ],
+            nodes=nodes,
+            durations={}
+            if family == "related"
+            else {task.id: {name: source.randint(0, 6) for name in names} for task in tasks},
+            links=[
+                Link(
+                    between=(a, b),
+                    latency=pick((0, 1, 2)),
+                    bandwidth=pick((0, 1, 1)) if family == "linked" else pick((0.5, 1, 2, None)),
+                )
+                for a, b in itertools.combinations(names, 2)
+            ],
         )
 
     return draw

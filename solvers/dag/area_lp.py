@@ -5,13 +5,14 @@ If task i runs on node k for a share x_ik, every schedule of length T >= a + b s
     sum_i d_ik x_ik <= s_k (T - a - b)    over the tasks that cannot start on node k before a
                                           and have at least b to come after they end there
     sum_k (head_ik + d_ik + tail_ik) x_ik <= T    for every task i
+    sum_i m_i x_ik <= M_k            for every node k with a limit of memory
     sum_k x_ik = 1
 
-with durations d, slots s and the heads and tails of the node table. Without windows this is
-the program of Lenstra, Shmoys and Tardos ("Approximation algorithms for scheduling unrelated
-parallel machines", Mathematical Programming 46, 1990). Windows that the last answer violates
-are added, round by round; only those with ``a + b`` up to the bound proven so far hold for
-every schedule.
+with durations d, slots s, memory m and M, and the heads and tails of the node table. Without
+windows and memory this is the program of Lenstra, Shmoys and Tardos ("Approximation algorithms
+for scheduling unrelated parallel machines", Mathematical Programming 46, 1990). Windows that
+the last answer violates are added, round by round; only those with ``a + b`` up to the bound
+proven so far hold for every schedule.
 """
 
 from __future__ import annotations
@@ -91,10 +92,11 @@ def area_bound(table: NodeTable, least: int, stop: Callable[[], float]) -> AreaB
 
 
 class _Answer(NamedTuple):
-    """Shares float64 (n, N), and the multipliers of the tasks and of the windows."""
+    """Shares float64 (n, N), and the multipliers of tasks, memory and windows."""
 
     share: FloatArray
     through: FloatArray
+    memory: FloatArray
     window: FloatArray
 
 
@@ -107,11 +109,13 @@ class _Program:
         self.possible = table.possible
         self.unit = float(max(1, table.value))
         self.windows: list[NodeWindow] = []
+        self._limited = _limited_nodes(table)
         self._solver = highs()
         self._solver.passModel(self._model())
-        whole = (NodeWindow(k, 0, 0) for k in range(self.graph.nodes))
-        for window in whole:
-            self._add(window)
+        for node in self._limited.tolist():
+            self._limit_memory(node)
+        for node in range(self.graph.nodes):
+            self._add(NodeWindow(node, 0, 0))
 
     def _model(self) -> highspy.HighsLp:
         """Build the program without windows: shares, then T; rows "whole", then "through"."""
@@ -137,6 +141,16 @@ class _Program:
         program.a_matrix_.start_, program.a_matrix_.index_ = matrix.indptr, matrix.indices
         program.a_matrix_.value_ = matrix.data
         return program
+
+    def _limit_memory(self, node: int) -> None:
+        """Add ``- sum m x >= - M``, in multiples of M."""
+        import highspy
+
+        room = float(max(1, self.graph.node_memory[node]))
+        tasks = np.flatnonzero(self.possible[:, node] & (self.graph.memory > 0))
+        columns = (tasks * self.graph.nodes + node).astype(np.int32)
+        values = -self.graph.memory[tasks] / room
+        self._solver.addRow(-1.0, highspy.kHighsInf, len(columns), columns, values)
 
     def _add(self, window: NodeWindow) -> None:
         """Add ``s T - sum d x >= s (a + b)``."""
@@ -165,13 +179,16 @@ class _Program:
         solution, n = self._solver.getSolution(), self.graph.n
         share = np.array(solution.col_value[:-1]).reshape(self.possible.shape)
         dual = np.array(solution.row_dual).clip(0.0)
-        return _Answer(share.clip(0.0), dual[n : 2 * n], dual[2 * n :])
+        through, memory, window = np.split(dual[n:], [n, n + len(self._limited)])
+        return _Answer(share.clip(0.0), through, memory, window)
 
     def safe_bound(self, answer: _Answer) -> int:
         """Return the bound that the multipliers prove, whatever their errors.
 
-        For weights z of the tasks and y of the windows, a schedule of length T has
-        ``T (sum z + sum s y) >= sum_w y_w s (a + b) + sum_i min_k (...)``.
+        For weights z of the tasks, y of the windows and v of the memory, a schedule of length
+        T has ``T (sum z + sum s y) >= sum_w y_w s (a + b) - sum_k v_k M_k + sum_i min_k
+        (z_i through_ik + v_k m_i + sum_w y_w d_ik)``, the last sum over the windows of node k
+        that hold task i.
         """
         cost = answer.through[:, None] * np.where(self.possible, self.table.through, 0)
         scale, known = float(answer.through.sum()), 0.0
@@ -182,10 +199,16 @@ class _Program:
                 cost[inside, window.node] += weight * self.graph.duration[inside, window.node]
                 known += weight * slots * (window.head + window.tail)
                 scale += weight * slots
+        for node, weight in zip(self._limited.tolist(), answer.memory.tolist(), strict=True):
+            price = weight * self.unit / float(max(1, self.graph.node_memory[node]))
+            cost[:, node] += price * self.graph.memory
+            known -= price * float(self.graph.node_memory[node])
         if scale <= 0.0:
             return 0
         least = np.where(self.possible, cost, np.inf).min(axis=1)
-        return max(0, math.ceil((known + float(least.sum())) / scale * (1 - 1e-9) - 1e-9))
+        gained = known + float(least.sum())
+        error = 1e-9 * (abs(known) + float(np.abs(least).sum()))
+        return max(0, math.ceil((gained - error) / scale - 1e-9))
 
     def extend(self, answer: _Answer, proven: int) -> bool:
         """Add windows that the answer violates; tell whether there were any."""
@@ -213,6 +236,12 @@ class _Program:
         found.sort(reverse=True)
         enough = proven * (1 + _VIOLATED)
         return [window for value, window in found[:_PER_NODE] if value > enough]
+
+
+def _limited_nodes(table: NodeTable) -> IntArray:
+    """Return the nodes whose memory can run out."""
+    total = int(table.graph.memory.sum())
+    return np.flatnonzero(table.graph.node_memory < total)
 
 
 def _thinned(values: IntArray) -> IntArray:

@@ -84,6 +84,7 @@ class _Search:
         self.solver = own_solver(control, self._shown())
         self.windows: tuple[NodeWindow, ...] = ()
         self.annealing: Annealing | None = None
+        self.ended_by = Termination.FINISHED
         self.is_repeatable = True
         self.is_abandoned = False
         self.is_impossible = False
@@ -102,7 +103,7 @@ class _Search:
         return finished(
             self.control,
             self.solver,
-            self.control.stopped() or Termination.FINISHED,
+            self.control.stopped() or self.ended_by,
             deterministic=self.is_repeatable,
             warnings=tuple(self.warnings),
             abandoned=self.is_abandoned,
@@ -196,7 +197,9 @@ class _Search:
     def _conclude(self, report: EngineRun) -> None:
         self.is_abandoned = report.abandoned
         self.is_repeatable &= self.control.limits.threads == 1
-        self.is_repeatable &= report.status is not EngineStatus.UNKNOWN
+        if report.status in (EngineStatus.UNKNOWN, EngineStatus.FEASIBLE):
+            self.is_repeatable = False
+            self.ended_by = Termination.TIME_LIMIT  # the engine's clock may ring before ours
         if report.status is EngineStatus.INFEASIBLE:
             if self.control.answer is not None:
                 raise SolverCrash("CP-SAT calls an instance infeasible that has an answer")
