@@ -24,7 +24,9 @@ def main() -> int:
     parser.add_argument("--method", default="auto")
     options = parser.parse_args()
     print(machine())
-    print(f"# load {os.getloadavg()[0]:.1f}; {options.limit:g} s and {options.threads} threads each")
+    print(
+        f"# load {os.getloadavg()[0]:.1f}; {options.limit:g} s and {options.threads} threads each"
+    )
     failed = 0
     for path in sorted((data_folder() / "dag").glob("*/*.json")):
         failed += not _solved(path, options.method, options.limit, options.threads)
