@@ -6,7 +6,7 @@
 4. CP-SAT is asked for a schedule one tick shorter than the best one, again and again; when
    the time for that is over, questions for shorter lengths push the bound up.
 
-Nodes or links that differ, and memory and colocation, are left to ``heterogeneous``.
+Nodes or links that differ, and large instances, are left to ``heterogeneous``.
 """
 
 from __future__ import annotations
@@ -40,14 +40,17 @@ _ANNEAL_SHARE, _SHORT_SHARE, _SHORT = 0.3, 0.6, 1.0
 """Share of the time left that annealing takes at most before CP-SAT is asked; a larger one if
 less than a second is left, for a good schedule comes sooner than a proof."""
 
+_PROVABLE, _LARGE_SHARE = 100, 0.7
+"""Tasks beyond which a proof is rare, and the share of the time that annealing has then."""
+
 _LOADS_SHARE = 0.3
 """Share of the time left that the dynamic programme for forks takes at most."""
 
 _IMPORT_NUMBA, _IMPORT_ENGINE = 1.0, 0.9
 """Seconds that importing takes, with some room."""
 
-_LARGEST_MODEL = 2_000_000
-"""Literals and clauses beyond which CP-SAT is not asked."""
+_LARGEST_MODEL = 50_000
+"""Literals and clauses beyond which CP-SAT answers no question."""
 
 
 def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
@@ -63,7 +66,10 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
 
 
 def suited(problem: DagProblem) -> Identical | None:
-    """Return the lists of an instance with data between identical nodes, None for any other."""
+    """Return the lists of an instance with data between identical nodes.
+
+    None for any other, and for one that is too large to prove anything by decisions.
+    """
     return _lists(problem) if problem.arrays.communicates else None
 
 
@@ -71,7 +77,7 @@ def _lists(problem: DagProblem) -> Identical | None:
     instance = identical_nodes(problem)
     if instance is None or instance.graph.limits_memory or instance.graph.has_groups:
         return None
-    return instance
+    return instance if size_of(instance) <= _LARGEST_MODEL else None
 
 
 def search(
@@ -104,7 +110,6 @@ class _Search:
         self.repeatable = True
         self.searched = False
         self.abandoned = False
-        self.warnings: list[str] = []
 
     def outcome(self) -> Outcome:
         """Run part after part until value and bound meet or a limit ends the run."""
@@ -114,11 +119,15 @@ class _Search:
         return finished(
             self.control,
             self.solver,
-            self.control.stopped() or Termination.FINISHED,
+            self.control.stopped() or self._out_of_time(),
             deterministic=self.repeatable,
-            warnings=tuple(self.warnings),
             abandoned=self.abandoned,
         )
+
+    def _out_of_time(self) -> Termination:
+        """Return what it means that all parts came to their end: too little time was left."""
+        endless = self.control.limits.deadline is None
+        return Termination.FINISHED if endless else Termination.TIME_LIMIT
 
     def _is_over(self) -> bool:
         return self.control.stopped() is not None
@@ -151,9 +160,8 @@ class _Search:
     def _anneal(self) -> None:
         """Spend a share of the time on better schedules, or all of it if CP-SAT cannot help."""
         rest = self.control.remaining()
-        can_ask = self._can_ask(rest)
-        share = _SHORT_SHARE if rest < _SHORT else _ANNEAL_SHARE
-        until = time.monotonic() + (share if can_ask else 1.0) * rest
+        share, rounds = self._plan(rest)
+        until = time.monotonic() + share * rest
         if rest < _IMPORT_NUMBA and "numba" not in sys.modules:
             return
         from allocsolve.solvers.dag.anneal_identical import Annealing, is_affordable
@@ -163,20 +171,26 @@ class _Search:
         self.control.phase("annealing")
         self.searched = True
         annealing = Annealing(self.bounds, self.control, self.control.limits.seed)
-        endless = not can_ask and self.control.limits.deadline is not None
-        rounds = None if endless else self.settings["rounds"]
         annealing.run(rounds, lambda: self._is_over_by(until))
 
+    def _plan(self, rest: float) -> tuple[float, int | None]:
+        """Return the share of the time left and the rounds (None: no end) of annealing."""
+        rounds = self.settings["rounds"]
+        if self.control.limits.deadline is None:
+            return 1.0, rounds
+        if not self._can_ask(rest):
+            return 1.0, None
+        if self.instance.n > _PROVABLE:
+            return _LARGE_SHARE, None
+        return (_SHORT_SHARE if rest < _SHORT else _ANNEAL_SHARE), rounds
+
     def _can_ask(self, rest: float) -> bool:
-        needed = 0.0 if "ortools.sat.python.cp_model" in sys.modules else _IMPORT_ENGINE
-        return rest >= needed and size_of(self.instance) <= _LARGEST_MODEL
+        return rest >= (0.0 if "ortools.sat.python.cp_model" in sys.modules else _IMPORT_ENGINE)
 
     def _ask(self) -> None:
         """Ask CP-SAT until nothing is open or the time is over."""
         if not self._can_ask(self.control.remaining()):
             self.repeatable = False
-            if size_of(self.instance) > _LARGEST_MODEL:
-                self.warnings.append("CP-SAT was not asked for a proof: the model is too large")
             return
         self.control.phase("loading CP-SAT")
         self.searched = True

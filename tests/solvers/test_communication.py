@@ -230,7 +230,7 @@ def test_the_same_seed_gives_the_same_schedule() -> None:
 
 
 def test_nodes_that_differ_are_solved_too() -> None:
-    """The general constraint program takes over, with the same promises."""
+    """The general search takes over, with the same promises."""
     problem = generate("layered", tasks=8, seed=1, nodes=2, node_kind="related")
     result = allocsolve.solve(problem, method="communication", threads=1)
     assert result.status is Status.OPTIMAL
@@ -252,14 +252,21 @@ def test_auto_takes_this_method_for_identical_nodes(monkeypatch: pytest.MonkeyPa
 
 
 def test_models_too_large_are_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Annealing takes all the time then, and the document says that there is no proof."""
-    monkeypatch.setattr(communication, "_LARGEST_MODEL", 0)
+    """Large instances go to the search that scales."""
     problem = generate("out_tree", tasks=40, seed=1, nodes=8, ccr=5.0)
+    assert communication.suited(problem) is not None
+    monkeypatch.setattr(communication, "_LARGEST_MODEL", 0)
+    assert communication.suited(problem) is None
     result = allocsolve.solve(problem, method="communication", time_limit=1, threads=1)
-    assert result.status is Status.FEASIBLE
-    assert any("too large" in warning for warning in result.warnings) or (
-        result.termination is Termination.TIME_LIMIT
-    )
+    assert result.answer is not None
+
+
+def test_an_open_run_ends_by_its_time_limit() -> None:
+    """The method is exact: without a proof only a limit can have ended it."""
+    problem = generate("out_tree", tasks=120, seed=1, nodes=8, ccr=5.0)
+    result = allocsolve.solve(problem, method="communication", time_limit=1.5, threads=1)
+    assert (result.status, result.termination) == (Status.FEASIBLE, Termination.TIME_LIMIT)
+    assert not result.deterministic
 
 
 @pytest.mark.parametrize(("name", "nodes", "expected"), CLASSIC)
