@@ -26,7 +26,8 @@ def test_every_method_file_has_a_row(checkout: Path) -> None:
         for path in (checkout / "solvers").glob("*/*.py")
         if path.parent.name != "engines" and _defines(path, "solve")
     }
-    assert files == {method.target for method in METHODS}
+    targets = {method.target for method in METHODS}
+    assert files == {target for target in targets if target.endswith(":solve")}
 
 
 def test_every_format_file_has_a_row(checkout: Path) -> None:
