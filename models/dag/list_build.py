@@ -16,9 +16,9 @@ from allocsolve.models.dag.list_kernels import (
     DONE,
     FULL,
     STUCK,
-    place_by_rule,
     place_in_order,
 )
+from allocsolve.models.dag.list_ready import place_by_rule
 from allocsolve.models.dag.list_rules import IN_ORDER, RULES, Ranks, Recipe, fixed_nodes
 
 __all__ = ["Builder", "Placement", "warm"]

@@ -36,13 +36,6 @@ from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
 from allocsolve.models.dag.graph import NOT_ELIGIBLE, CommGraph
 from allocsolve.models.dag.list_board import NO_BIAS
 from allocsolve.models.dag.list_clusters import cluster_nodes, clusters
-from allocsolve.models.dag.list_kernels import (
-    DYNAMIC_LEVEL,
-    EARLIEST_START,
-    MAX_MIN,
-    MIN_MIN,
-    SUFFERAGE,
-)
 from allocsolve.models.dag.list_ranks import (
     Means,
     downward_rank,
@@ -51,6 +44,13 @@ from allocsolve.models.dag.list_ranks import (
     optimistic_cost,
     order_by,
     upward_rank,
+)
+from allocsolve.models.dag.list_ready import (
+    DYNAMIC_LEVEL,
+    EARLIEST_START,
+    MAX_MIN,
+    MIN_MIN,
+    SUFFERAGE,
 )
 
 __all__ = ["IN_ORDER", "RULES", "Ranks", "Recipe", "fixed_nodes", "preferring"]
@@ -71,7 +71,7 @@ class Recipe:
         With ``rule`` IN_ORDER: int64 (n,) and float64 (n, N) or empty; see
         :func:`~allocsolve.models.dag.list_kernels.place_in_order`.
     rule, level
-        Else; see :func:`~allocsolve.models.dag.list_kernels.place_by_rule`.
+        Else; see :func:`~allocsolve.models.dag.list_ready.place_by_rule`.
     """
 
     allowed: BoolArray

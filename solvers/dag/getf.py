@@ -80,7 +80,7 @@ def _place(
 ) -> dict[str, Scalar]:
     """Offer the schedule within groups; return the terms of its certificate."""
     from allocsolve.models.dag.list_build import Builder
-    from allocsolve.models.dag.list_kernels import EARLIEST_START
+    from allocsolve.models.dag.list_ready import EARLIEST_START
     from allocsolve.models.dag.list_rules import Recipe
 
     builder = Builder(graph, stop=lambda: control.token.cancelled)
