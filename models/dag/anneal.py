@@ -175,7 +175,7 @@ def _arrival(sites: Sites, state: State, task: int, node: int) -> int:
                 return REFUSED
             moment += sites.latency[home, node] + data * sites.data_time[home, node]
         ready = max(ready, moment)
-    return ready
+    return int(ready)
 
 
 @kernel
@@ -189,7 +189,7 @@ def _lane(sites: Sites, state: State, node: int, ready: int) -> int:
                 best = lane
         elif there < here <= ready:
             best = lane
-    return best
+    return int(best)
 
 
 @kernel
@@ -329,11 +329,11 @@ def _last_place(sites: Sites, state: State, task: int, ahead: bool) -> int:
         low = max(0, state.position[task] - _REACH)
         for q in range(sites.pred_offset[task], sites.pred_offset[task + 1]):
             low = max(low, state.position[sites.pred_task[q]] + 1)
-        return low
+        return int(low)
     high = min(state.order.size - 1, state.position[task] + _REACH)
     for q in range(sites.succ_offset[task], sites.succ_offset[task + 1]):
         high = min(high, state.position[sites.succ_task[q]] - 1)
-    return high
+    return int(high)
 
 
 @kernel
@@ -354,7 +354,7 @@ def _shift(sites: Sites, state: State, task: int) -> int:
         left -= state.node[state.order[goal]] == state.node[task]
     _slide(state, origin, goal)
     state.field[SHIFT_FROM], state.field[SHIFT_TO] = origin, goal
-    return min(origin, goal)
+    return int(min(origin, goal))
 
 
 @kernel
@@ -368,7 +368,7 @@ def _blocker(sites: Sites, state: State, task: int) -> int:
         if home != node and data > 0:
             moment += sites.latency[home, node] + data * sites.data_time[home, node]
         if moment == start:
-            return source
+            return int(source)
     lane, place = state.lane[task], state.position[task] - 1
     while lane >= 0 and place >= 0:
         other = state.order[place]

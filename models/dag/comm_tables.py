@@ -155,7 +155,7 @@ def _ready(view: _View, head: IntArray, task: int, node: int, desk: _Desk) -> in
     begin = view.offset[task]
     degree = view.offset[task + 1] - begin
     if degree == 1:
-        return min(desk.arrival[0, node], _local_one(view, head, begin, node))
+        return int(min(desk.arrival[0, node], _local_one(view, head, begin, node)))
     for row in range(degree):
         desk.remote[row] = -desk.arrival[row, node]
     by_arrival = np.argsort(desk.remote[:degree], kind="mergesort")

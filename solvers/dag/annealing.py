@@ -9,6 +9,7 @@ annealing", Science 220, 1983.
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -40,6 +41,12 @@ _ROUNDS = 30
 
 _MOVES = 1000
 """Moves for each task in the first round; later rounds are longer."""
+
+_FEWEST = 20_000
+"""Moves of the first round if there is a time limit, and the fewest of later ones."""
+
+_ROUND_SHARE = 0.25
+"""Share of the time left that a round takes at most."""
 
 _HOT, _COLD = 0.5, 0.02
 """First and last temperature as shares of the mean duration."""
@@ -112,16 +119,31 @@ class Annealing:
             Chain(self._sites, start, source.randrange(2**31)) for source in self._sources
         ]
         self._round = 0
+        self._pace = 0.0
+        self._until = float("inf")
         self._is_free = table.graph.fully_linked and not table.graph.limits_memory
 
-    def run(self, rounds: int | None, stop: Callable[[], bool]) -> bool:
-        """Do so many rounds (without end if None); False if it was stopped before that."""
+    def run(
+        self, rounds: int | None, stop: Callable[[], bool], seconds: float | None = None
+    ) -> bool:
+        """Do so many rounds (without end if None); False if it was stopped before that.
+
+        Parameters
+        ----------
+        stop
+            Asked at least every tenth of a second.
+        seconds
+            After which ``stop`` will say so, by default the time that is left.
+        """
         if self._mean <= 0.0:
             return True  # nothing takes time
+        self._until = time.monotonic() + (self._control.remaining() if seconds is None else seconds)
         last = None if rounds is None else self._round + rounds
         with ThreadPoolExecutor(len(self._chains)) as pool:
             while last is None or self._round < last:
+                began, moves = time.monotonic(), self._moves()
                 complete = all([*pool.map(lambda i: self._cool(i, stop), range(len(self._chains)))])
+                self._pace = moves / max(time.monotonic() - began, 1e-3)
                 self._offer()
                 if not complete:
                     return False
@@ -142,10 +164,19 @@ class Annealing:
             chain.restart(self._best_known())
         else:
             chain.restart()
-        steps = _MOVES * self._graph.n * (1 + self._round // 2)
-        cooling = Cooling(_HOT * self._mean, _COLD * self._mean, steps)
+        cooling = Cooling(_HOT * self._mean, _COLD * self._mean, self._moves())
         target = 0 if self._control.bound is None else self._control.bound.value
         return chain.cool(cooling, target, stop)
+
+    def _moves(self) -> int:
+        """Return the moves of this round; with a time limit, so few that it ends in time."""
+        planned = _MOVES * self._graph.n * (1 + self._round // 2)
+        if self._control.limits.deadline is None:
+            return planned
+        if not self._pace:
+            return min(planned, _FEWEST)
+        seconds = _ROUND_SHARE * max(self._until - time.monotonic(), 0.0)
+        return max(min(planned, int(self._pace * seconds)), min(planned, _FEWEST))
 
     def _offer(self) -> None:
         for chain in self._chains:

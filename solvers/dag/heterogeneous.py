@@ -17,8 +17,9 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.comm_hetero_cpsat import NodeCpModel, build, size_of
 from allocsolve.models.dag.cpsat import overflow
 from allocsolve.models.dag.graph import has_graph
-from allocsolve.models.dag.node_windows import NodeWindow
+from allocsolve.models.dag.node_windows import NodeTable, NodeWindow
 from allocsolve.models.dag.problem import DagProblem, Feature
+from allocsolve.models.dag.search_kernels import NODE_TABLE
 from allocsolve.models.errors import SolverCrash
 from allocsolve.models.result import Bound, Scalar, SolverInfo, Termination
 from allocsolve.solvers.control import Control, Outcome
@@ -39,6 +40,9 @@ SETTINGS = cpsat.SETTINGS | {"rounds": Choice(6, 0, 10**6)}
 
 _ANNEAL_SHARE = 0.15
 """Share of the time left that annealing takes at most before CP-SAT starts."""
+
+_ELIMINATE_SHARE = 0.1
+"""Share of the time left that excluding lengths takes at most."""
 
 _PROVABLE = 60
 """Tasks up to which CP-SAT gets the rest of the time; beyond, annealing finds more."""
@@ -95,7 +99,7 @@ class _Search:
         start = begin(self.problem, self.control)
         if self.control.answer is None and (start.reason is not None or start.is_impossible):
             return infeasible(self.solver, start.reason)
-        for part in (self._share_work, self._anneal_first, self._prove, self._anneal_on):
+        for part in self._parts():
             if self.control.stopped() is None and not self.is_impossible:
                 part(start)
         if self.is_impossible:
@@ -107,6 +111,15 @@ class _Search:
             deterministic=self.is_repeatable,
             warnings=tuple(self.warnings),
             abandoned=self.is_abandoned,
+        )
+
+    def _parts(self) -> tuple[Callable[[NodeStart], None], ...]:
+        return (
+            self._share_work,
+            self._anneal_first,
+            self._eliminate,
+            self._prove,
+            self._anneal_on,
         )
 
     def _shown(self) -> dict[str, Scalar]:
@@ -126,10 +139,46 @@ class _Search:
             return
         self.control.phase("annealing")
         self.annealing = Annealing(start.table, self.control)
-        until = time.monotonic() + _ANNEAL_SHARE * rest
+        share = _ANNEAL_SHARE * rest
+        until = time.monotonic() + share
         self.is_repeatable &= self.annealing.run(
-            self.settings["rounds"], lambda: self._is_over() or time.monotonic() > until
+            self.settings["rounds"], lambda: self._is_over() or time.monotonic() > until, share
         )
+
+    def _eliminate(self, start: NodeStart) -> None:
+        """Raise the bound by what shorter lengths leave possible."""
+        value, bound = self.control.value, self.control.bound
+        if value is None or bound is None or not self._may_eliminate(start):
+            return
+        from allocsolve.solvers.dag.node_elimination import destructive_bound
+
+        self.control.phase("excluding lengths")
+        rest = self.control.remaining()
+        until = time.monotonic() + _ELIMINATE_SHARE * rest
+        least = destructive_bound(
+            start.table,
+            bound.value,
+            value,
+            lambda: 0.0 if self._is_over() else until - time.monotonic(),
+        )
+        detail = "shorter lengths leave no node to some task, or too little room for the work"
+        self.control.raise_bound(Bound(least, "destructive_area", detail))
+
+    def _may_eliminate(self, start: NodeStart) -> bool:
+        """Whether the engine and the loops that this needs are loaded, and questions are quick."""
+        if "highspy" not in sys.modules or not NODE_TABLE.is_loaded():
+            return False
+        from allocsolve.solvers.dag.node_elimination import is_small
+
+        return is_small(start.table)
+
+    def _narrowed(self, start: NodeStart, length: int) -> NodeTable:
+        """Return the table of all schedules of at most a length."""
+        if not NODE_TABLE.is_loaded():
+            return start.table
+        from allocsolve.solvers.dag.node_elimination import within
+
+        return within(start.table, length, self._is_over)
 
     def _can_prove(self, start: NodeStart) -> str | None:
         """Return why CP-SAT is not used, None if it is."""
@@ -177,7 +226,12 @@ class _Search:
         length = cpsat.horizon(self.problem, self.control)
         lower = 0 if self.control.bound is None else self.control.bound.value
         formulation = build(
-            start.table, length, lower=lower, windows=self.windows, minimise=True, pulse=pulse
+            self._narrowed(start, length),
+            length,
+            lower=lower,
+            windows=self.windows,
+            minimise=True,
+            pulse=pulse,
         )
         known = self.control.answer
         if known is not None:

@@ -1,0 +1,79 @@
+"""What a length leaves possible: destructive improvement of the bounds on nodes.
+
+Assume a schedule of some length. A task cannot be on a node through which every schedule is
+longer; without it heads and tails of other tasks rise, until nothing changes. If then some
+task has no node left, or the shared work needs more, no schedule is so short (Klein and
+Scholl, "Computing lower bounds by destructive improvement", European Journal of Operational
+Research 112, 1999).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from allocsolve.models.dag.comm_tables import node_table
+from allocsolve.models.dag.graph import NOT_ELIGIBLE
+from allocsolve.models.dag.node_windows import NEVER, NodeTable
+from allocsolve.solvers.dag.area_lp import area_bound, fits
+
+__all__ = ["destructive_bound", "is_small", "within"]
+
+_ROUNDS = 10
+"""Rounds of elimination at most."""
+
+_CELLS = 20_000
+"""Pairs of a task and a node up to which a question takes some hundredths of a second."""
+
+
+def is_small(table: NodeTable) -> bool:
+    """Whether questions are answered quickly enough."""
+    return fits(table) and table.graph.duration.size <= _CELLS
+
+
+def within(table: NodeTable, length: int, stop: Callable[[], bool]) -> NodeTable:
+    """Return a table that holds for all schedules of at most ``length`` ticks.
+
+    Its value exceeds ``length`` if there are none.
+    """
+    for _ in range(_ROUNDS):
+        kept = table.possible & (table.through <= length)
+        if table.value > length or stop() or bool((kept == table.possible).all()):
+            break
+        duration = np.where(kept, table.graph.duration, NOT_ELIGIBLE)
+        table = node_table(dataclasses.replace(table.graph, duration=duration), stop)
+    return table
+
+
+def destructive_bound(
+    table: NodeTable, lower: int, upper: int, seconds: Callable[[], float]
+) -> int:
+    """Return the highest bound from ``lower`` to ``upper`` that a bisection proves.
+
+    Parameters
+    ----------
+    table
+        Holds for all schedules.
+    lower
+        A bound that is proven.
+    seconds
+        Returns the seconds left; at 0 the bound so far is returned.
+    """
+    highest = upper
+    while lower < highest and seconds() > 0:
+        length = (lower + highest) // 2
+        if _is_impossible(table, length, lower, seconds):
+            lower = length + 1
+        else:
+            highest = length
+    return lower
+
+
+def _is_impossible(table: NodeTable, length: int, lower: int, seconds: Callable[[], float]) -> bool:
+    """Whether no schedule of at most so many ticks exists, as far as this can tell."""
+    inner = within(table, length, lambda: seconds() <= 0)
+    if inner.value > length or inner.value >= NEVER:
+        return True
+    return area_bound(inner, max(lower, inner.value), seconds).value > length
