@@ -18,6 +18,8 @@ ENGINES = {"ortools", "highspy", "cvxpy", "pyomo"}
 HEAVY = ["numpy", "scipy", "ortools", "highspy", "pandas", "numba", "cvxpy", "pyomo", "typer"]
 HEAVY += ["matplotlib", "networkx", "polars", "msgspec"]
 
+FORMULATION = r"allocsolve\.models\.\w+\.(\w+_)?(cpsat|milp|convex)(_\w+)?"
+
 # First match decides; a module that matches no row fails the test, so that it gets a floor.
 FLOORS = [
     (0, r"allocsolve\.models\.(errors|arrays|exact|strict_json|kernels)"),
@@ -155,7 +157,7 @@ def test_no_engine_below_the_solvers(modules: dict[str, ast.Module]) -> None:
     """Models may build a formulation in an engine's language (F3), but run and load no engine."""
     wrong = []
     for name, tree in modules.items():
-        formulation = re.fullmatch(r"allocsolve\.models\.\w+\.(\w+_)?(cpsat|milp|convex)(_\w+)?", name)
+        formulation = re.fullmatch(FORMULATION, name)
         if not name.startswith("allocsolve.models") or formulation:
             continue
         wrong += [
@@ -172,7 +174,7 @@ def test_formulations_run_nothing(modules: dict[str, ast.Module]) -> None:
     wrong = [
         f"{name}:{node.lineno} calls {node.func.attr}"
         for name, tree in modules.items()
-        if re.fullmatch(r"allocsolve\.models\.\w+\.(\w+_)?(cpsat|milp|convex)(_\w+)?", name)
+        if re.fullmatch(FORMULATION, name)
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -186,6 +188,7 @@ def test_the_checker_is_independent(modules: dict[str, ast.Module]) -> None:
     finders = "bounds|relaxation|paths|windows|area|disjunctive|reasons|dispatch|justification"
     finders += "|network|priorities|timelines|node_choice|packing|earliest"
     finders += r"|(\w+_)?(cpsat|milp|convex)(_\w+)?"
+    finders += r"|comm_\w+|star|anneal\w*"
     judged = re.compile(rf"allocsolve\.(solvers.*|models\.\w+\.({finders}))")
     seen: set[str] = set()
     todo = [name for name in modules if re.fullmatch(r"allocsolve\.models\.\w+\.check", name)]
