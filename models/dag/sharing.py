@@ -48,7 +48,9 @@ def _judge_colocation(placed: Sequence[Placed]) -> Iterator[Violation]:
         if item.task.colocate is not None and item.node is not None:
             groups[item.task.colocate].append(item)
     for label, items in groups.items():
-        nodes = {item.node: item.task.id for item in reversed(items)}
+        nodes: dict[str | None, str] = {}
+        for item in items:
+            nodes.setdefault(item.node, item.task.id)
         if len(nodes) > 1:
             places = ", ".join(f"'{task}' on '{node}'" for node, task in nodes.items())
             yield Violation(

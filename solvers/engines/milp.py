@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import highspy
     import pyomo.environ as pyo
 
+    Values: TypeAlias = Sequence[float] | NDArray[np.float64]
     ValueOf: TypeAlias = Callable[[pyo.Var], float]
     Accept: TypeAlias = Callable[[ValueOf], None]
 
@@ -256,10 +257,10 @@ class _Job(Generic[AnswerT]):
         self._on_interrupt(event)
 
     def _on_interrupt(self, event: highspy.HighsCallbackEvent) -> None:
-        if self.should_stop():
+        if event.data_in is not None and self.should_stop():
             event.data_in.user_interrupt = True
 
-    def _take(self, values: Sequence[float]) -> None:
+    def _take(self, values: Values) -> None:
         """Hand a solution on, unless the caller has left."""
         try:
             if not self._left_behind:
@@ -268,7 +269,7 @@ class _Job(Generic[AnswerT]):
             # It must not pass through the engine, which stops at its next look.
             self._error = self._error or error
 
-    def _value(self, values: Sequence[float], variable: pyo.Var) -> float:
+    def _value(self, values: Values, variable: pyo.Var) -> float:
         """Return the value of a variable, 0 if nothing in the model depends on it."""
         column = self._columns.get(id(variable))
         return 0.0 if column is None else float(values[column])
