@@ -10,17 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
-from allocsolve.models.dag.anneal import (
-    BEST,
-    CURRENT,
-    DRAWS,
-    FRESH,
-    REFUSED,
-    Sites,
-    State,
-    anneal,
-    decode,
-)
+from allocsolve.models.dag.anneal import anneal
+from allocsolve.models.dag.anneal_decode import decode
+from allocsolve.models.dag.anneal_state import BEST, CURRENT, DRAWS, FRESH, REFUSED, Sites, State
 from allocsolve.models.dag.graph import CommGraph
 from allocsolve.models.dag.list_build import Placement
 from allocsolve.models.dag.search_kernels import ANNEALING as KERNELS

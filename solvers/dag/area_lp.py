@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 
 __all__ = ["AreaBound", "area_bound", "fits"]
 
-_CELLS = 200_000
-"""Pairs of a task and a node for which the program is still solved in about a second."""
+_CELLS = 100_000
+"""Pairs of a task and a node up to which the program is solved at all."""
+
+_PACE = 10_000
+"""Pairs for each second left up to which it is begun: the engine looks at its clock rarely."""
 
 _ROUNDS = 8
 """Rounds of windows at most."""
@@ -57,9 +60,9 @@ class AreaBound:
     windows: tuple[NodeWindow, ...]
 
 
-def fits(table: NodeTable) -> bool:
-    """Whether the program is small enough."""
-    return table.graph.duration.size <= _CELLS
+def fits(table: NodeTable, seconds: float) -> bool:
+    """Whether the program is small enough for so many seconds."""
+    return table.graph.duration.size <= min(_CELLS, _PACE * seconds)
 
 
 def area_bound(table: NodeTable, least: int, stop: Callable[[], float]) -> AreaBound:

@@ -170,7 +170,7 @@ class _Search:
             return False
         from allocsolve.solvers.dag.node_elimination import is_small
 
-        return is_small(start.table)
+        return is_small(start.table, self.control.remaining())
 
     def _narrowed(self, start: NodeStart, length: int) -> NodeTable:
         """Return the table of all schedules of at most a length."""

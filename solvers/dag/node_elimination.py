@@ -28,9 +28,9 @@ _CELLS = 20_000
 """Pairs of a task and a node up to which a question takes some hundredths of a second."""
 
 
-def is_small(table: NodeTable) -> bool:
+def is_small(table: NodeTable, seconds: float) -> bool:
     """Whether questions are answered quickly enough."""
-    return fits(table) and table.graph.duration.size <= _CELLS
+    return fits(table, seconds) and table.graph.duration.size <= _CELLS
 
 
 def within(table: NodeTable, length: int, stop: Callable[[], bool]) -> NodeTable:

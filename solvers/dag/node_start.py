@@ -80,7 +80,7 @@ def raise_area_bound(table: NodeTable, control: Control[Schedule]) -> tuple[Node
     """Raise the bound of the linear program; return the windows of nodes that it rests on."""
     from allocsolve.solvers.dag.area_lp import area_bound, fits
 
-    if table.value >= NEVER or not table.graph.n or not fits(table):
+    if table.value >= NEVER or not table.graph.n or not fits(table, control.remaining()):
         return ()
     control.phase("sharing work among nodes")
     least = table.value if control.bound is None else max(table.value, control.bound.value)
