@@ -33,7 +33,7 @@ from allocsolve.solvers.engines.cpsat import load, version
 
 __all__ = ["SETTINGS", "search", "solve", "suited"]
 
-SETTINGS = cpsat.SETTINGS | {"rounds": Choice(6, 0, 10**6)}
+SETTINGS = cpsat.SETTINGS | {"rounds": Choice(8, 0, 10**6)}
 """Those of CP-SAT; ``rounds``: coolings of the annealing before CP-SAT is asked."""
 
 _ANNEAL_SHARE, _SHORT_SHARE, _SHORT = 0.3, 0.6, 1.0
