@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,12 +73,12 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
         return infeasible(own, start.reason)
     ended_by = control.stopped()
     warnings: tuple[str, ...] = ()
-    complete = False
+    complete = True
     if ended_by is None and control.answer is not None:
         if is_affordable(control.remaining()):
             complete = _anneal(start.table, control, settings["rounds"])
         else:
-            warnings = (_UNCOMPILED,)
+            complete, warnings = False, (_UNCOMPILED,)
     ended_by = control.stopped() or Termination.FINISHED
     return finished(control, own, ended_by, deterministic=complete, warnings=warnings)
 
@@ -120,13 +121,14 @@ class Annealing:
         ]
         self._round = 0
         self._pace = 0.0
+        self._is_shortened = False
         self._until = float("inf")
         self._is_free = table.graph.fully_linked and not table.graph.limits_memory
 
     def run(
         self, rounds: int | None, stop: Callable[[], bool], seconds: float | None = None
     ) -> bool:
-        """Do so many rounds (without end if None); False if it was stopped before that.
+        """Do so many rounds (without end if None); tell whether the clock had no say in them.
 
         Parameters
         ----------
@@ -142,7 +144,8 @@ class Annealing:
         with ThreadPoolExecutor(len(self._chains)) as pool:
             while last is None or self._round < last:
                 began, moves = time.monotonic(), self._moves()
-                complete = all([*pool.map(lambda i: self._cool(i, stop), range(len(self._chains)))])
+                cool = partial(self._cool, moves, stop)
+                complete = all([*pool.map(cool, range(len(self._chains)))])
                 self._pace = moves / max(time.monotonic() - began, 1e-3)
                 self._offer()
                 if not complete:
@@ -150,10 +153,10 @@ class Annealing:
                 self._round += 1
                 if self._control.is_proven():
                     break
-        return True
+        return not self._is_shortened
 
-    def _cool(self, which: int, stop: Callable[[], bool]) -> bool:
-        """Carry out a round of one chain."""
+    def _cool(self, moves: int, stop: Callable[[], bool], which: int) -> bool:
+        """Carry out a round of one chain; False if it was stopped before its end."""
         from allocsolve.models.dag.anneal_chain import Cooling
 
         chain = self._chains[which]
@@ -164,7 +167,7 @@ class Annealing:
             chain.restart(self._best_known())
         else:
             chain.restart()
-        cooling = Cooling(_HOT * self._mean, _COLD * self._mean, self._moves())
+        cooling = Cooling(_HOT * self._mean, _COLD * self._mean, moves)
         target = 0 if self._control.bound is None else self._control.bound.value
         return chain.cool(cooling, target, stop)
 
@@ -176,7 +179,9 @@ class Annealing:
         if not self._pace:
             return min(planned, _FEWEST)
         seconds = _ROUND_SHARE * max(self._until - time.monotonic(), 0.0)
-        return max(min(planned, int(self._pace * seconds)), min(planned, _FEWEST))
+        moves = max(min(planned, int(self._pace * seconds)), min(planned, _FEWEST))
+        self._is_shortened |= moves < planned
+        return moves
 
     def _offer(self) -> None:
         for chain in self._chains:
