@@ -66,7 +66,9 @@ def project_of(
     UsageError
         If the problem has features outside ``honours``, or tasks that run on nodes.
     """
-    obstacles = ("a problem without tasks",) if not problem.tasks else ()
+    obstacles = () if problem.tasks else ("a problem without tasks",)
+    if any(not problem.arrays.modes_of(i) for i in range(len(problem.tasks))):
+        obstacles = (*obstacles, "tasks that can run nowhere")
     refuse_inexpressible(problem, format_name, honours, obstacles)
     numerals = Numerals()
     losses = common_losses(problem)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from allocsolve.models.dag.validate import UNPRINTABLE
 from allocsolve.models.errors import InputError, UsageError, suggest
 
 __all__ = ["LARGEST_FILE", "Source", "load"]
@@ -49,7 +50,7 @@ class Source:
     @property
     def name(self) -> str:
         """Name of the instance: the file name without its ending."""
-        return Path(self.filename).stem or "stdin"
+        return _shown(Path(self.filename).stem) or "stdin"
 
 
 def load(source: str | os.PathLike[str] | BinaryIO) -> Source:
@@ -66,6 +67,15 @@ def load(source: str | os.PathLike[str] | BinaryIO) -> Source:
             return load(_standard_input())
         return _decoded(_read_file(label), label, _plain_name(label))
     return _decoded(_drain(source), "<stdin>", "")
+
+
+def _shown(name: str) -> str:
+    """Return the name of a file as text that every document can hold.
+
+    A name that is not in the encoding of the system is read as UTF-8 as far as it is that.
+    """
+    text = os.fsencode(name).decode("utf-8", "replace")
+    return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _plain_name(label: str) -> str:

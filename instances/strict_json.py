@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TypeAlias
 
+from allocsolve.models.dag.validate import UNPRINTABLE
 from allocsolve.models.errors import InputError
 
 __all__ = ["NotANumber", "Steps", "is_printable", "loads", "owner", "path_text", "walk"]
@@ -17,7 +18,6 @@ Steps: TypeAlias = tuple[str | int, ...]
 """The keys and positions that lead from the root of a document to a value."""
 
 _ESCAPE = re.compile(r"\\([bfnrt]|u(d[89a-f]|00[0189]|007f))", re.IGNORECASE)
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _SORTS = {
     "tasks": "task",
@@ -142,7 +142,7 @@ def _refuse_unprintable(raw: object) -> None:
     for steps, value in walk(raw):
         keys = value.keys() if isinstance(value, dict) else ()
         for token in [value, *keys]:
-            if isinstance(token, str) and _UNPRINTABLE.search(token):
+            if isinstance(token, str) and UNPRINTABLE.search(token):
                 raise InputError(
                     f"the text {token[:40]!a} holds a character that cannot be shown",
                     allowed="text without control characters, in valid Unicode",

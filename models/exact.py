@@ -13,9 +13,6 @@ __all__ = ["LARGEST", "Number", "exact", "grid", "plain"]
 LARGEST = 2**53
 """Largest integer that every consumer of JSON numbers still represents exactly."""
 
-_MAX_EXPONENT = 400
-"""Decimal exponents beyond this are refused before they are expanded into huge integers."""
-
 if TYPE_CHECKING:
     Number: TypeAlias = int | float | Decimal | Fraction
 else:
@@ -27,23 +24,40 @@ else:
 def exact(value: Number) -> Fraction:
     """Return ``value`` as a fraction; a float stands for its shortest decimal text.
 
+    Scalars of numpy count as the number that they hold.
+
     Raises
     ------
     ValueError
-        If the number is not finite or its exponent is beyond 1e400.
+        If it is no number, is not finite, or is so large or so small that a reader of JSON
+        would see infinity or zero.
     """
-    if type(value) is Fraction:
+    if isinstance(value, Fraction):
         return value
-    if isinstance(value, bool):
-        raise ValueError(f"{value} is not a number")
-    if isinstance(value, float):
-        value = Decimal(repr(value))
-    if isinstance(value, Decimal):
-        if not value.is_finite():
-            raise ValueError(f"{value} is not finite")
-        if value and abs(value.adjusted()) > _MAX_EXPONENT:
-            raise ValueError(f"{value:.3E} is beyond 1e{_MAX_EXPONENT}")
-    return Fraction(value)
+    if type(value) is int and -LARGEST <= value <= LARGEST:
+        return Fraction(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return _exact_scalar(value)
+    number = Decimal(float.__repr__(value) if isinstance(value, float) else value)
+    _refuse_extreme(number)
+    return Fraction(number)
+
+
+def _exact_scalar(value: object) -> Fraction:
+    """Return the number that a scalar of an array library holds."""
+    item = getattr(value, "item", None)
+    held = item() if callable(item) else value
+    if isinstance(held, bool) or not isinstance(held, int | float | Decimal | Fraction):
+        raise ValueError(f"{value!r} is not a number")
+    return exact(held)
+
+
+def _refuse_extreme(value: Decimal) -> None:
+    if not value.is_finite():
+        raise ValueError(f"{value} is not finite")
+    nearest = float(value)
+    if math.isinf(nearest) or (value and not nearest):
+        raise ValueError(f"{value:.3E} is beyond the range of floating-point numbers")
 
 
 def grid(values: Iterable[Fraction]) -> Fraction:

@@ -125,7 +125,10 @@ def _claim_entries(
     for name, value in claimed.items():
         if value is None:
             continue
-        note = next((broken[rule] for rule in _RULES_OF_CLAIMS[name] if rule in broken), "")
+        rules = _RULES_OF_CLAIMS[name]
+        if name == "status" and claim.status is Status.INFEASIBLE:
+            rules = (*rules, "reason")
+        note = next((broken[rule] for rule in rules if rule in broken), "")
         holds = False if note else _holds(name, claim, report)
         entries.append(ClaimEntry(name=name, claimed=value, holds=holds, note=note))
     return entries
@@ -134,7 +137,7 @@ def _claim_entries(
 def _holds(name: str, claim: Claim, report: CheckReport | None) -> bool | None:
     """Whether an uncontradicted claim is verified (True) or only not refuted (None)."""
     if name == "value":
-        return True
+        return None if report is None or report.value is None else True
     if name == "reason":
         return None if isinstance(claim.reason, SolverProof) else True
     if name == "status" and claim.status is Status.FEASIBLE:

@@ -188,13 +188,15 @@ class _Run:
         )
 
     def _reason(self, outcome: Outcome) -> Reason | None:
-        """Return a verified reason, else the word of an exact solver, else None."""
+        """Return a verified reason, or the word of an exact solver that gives none, else None.
+
+        A reason that the checker refuses counts for nothing, whoever gives it.
+        """
         if outcome.proof is not Proof.INFEASIBLE:
             return None
-        verified = self._verified(outcome.reason)
-        if verified is not None or not self.method.exact:
-            return verified
-        return SolverProof(solver=outcome.solver.name)
+        if outcome.reason is not None:
+            return self._verified(outcome.reason)
+        return SolverProof(solver=outcome.solver.name) if self.method.exact else None
 
     def _assemble(self, outcome: Outcome, verdict: Verdict, answer: Schedule | None) -> DagResult:
         bound = verdict.bound

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from typing import cast
 
 import msgspec
 
@@ -31,7 +32,7 @@ from allocsolve.models.dag.data import (
 )
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import InputError, UsageError, suggest
-from allocsolve.models.exact import exact
+from allocsolve.models.exact import Number, exact
 
 __all__ = ["SCHEMA", "decode", "fits", "parse", "render"]
 
@@ -276,9 +277,10 @@ def render(problem: DagProblem) -> tuple[str, list[str]]:
     numerals = Numerals()
 
     def encode(value: object) -> object:
-        if isinstance(value, Fraction):
-            return msgspec.Raw(numerals(value).encode())
-        raise TypeError(f"{type(value).__name__} is not part of an instance")
+        try:
+            return msgspec.Raw(numerals(cast(Number, value)).encode())
+        except ValueError:
+            raise TypeError(f"{type(value).__name__} is not part of an instance") from None
 
     encoder = msgspec.json.Encoder(enc_hook=encode, decimal_format="number")
     try:

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from allocsolve.models.arrays import BoolArray, IntArray, integers
+from allocsolve.models.dag.ordering import order_along
 
 __all__ = ["NO_LIMIT", "DagArrays"]
 
@@ -179,22 +180,12 @@ def _reduce(arrays: DagArrays, *, smallest: bool) -> IntArray:
 
 
 def _topological(n: int, source: IntArray, target: IntArray) -> IntArray | None:
-    import heapq
-
     if bool((source < target).all()):  # the order of the input is topological itself
         return integers(range(n))
     successors: list[list[int]] = [[] for _ in range(n)]
-    missing = [0] * n
     for i, j in zip(source.tolist(), target.tolist(), strict=True):
         successors[i].append(j)
-        missing[j] += 1
-    ready = [i for i in range(n) if not missing[i]]
-    order: list[int] = []
-    while ready:
-        i = heapq.heappop(ready)
-        order.append(i)
-        for j in successors[i]:
-            missing[j] -= 1
-            if not missing[j]:
-                heapq.heappush(ready, j)
-    return integers(order) if len(order) == n else None
+    order = integers(order_along(successors))
+    position = np.empty(n, np.int64)
+    position[order] = np.arange(n)
+    return order if bool((position[source] < position[target]).all()) else None

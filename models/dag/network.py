@@ -6,12 +6,12 @@ time, and building them costs a few milliseconds for a thousand tasks.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from allocsolve.models.dag.arrays import NO_LIMIT, DagArrays
+from allocsolve.models.dag.ordering import order_along
 from allocsolve.models.dag.problem import DagProblem
 
 __all__ = ["Arc", "Network", "Way", "build_network", "mirror"]
@@ -56,7 +56,7 @@ class Network:
     Attributes
     ----------
     ways
-        For each task the ways that fit into the capacities.
+        For each task the ways that fit into the capacities and its lags to itself.
     capacity
         Of each line: first the nodes, then the renewable resources.
     budget
@@ -116,7 +116,7 @@ def build_network(problem: DagProblem) -> Network:
     renewable = arrays.renewable.tolist()
     capacity: list[int] = arrays.capacity.tolist()
     return Network(
-        ways=_ways(arrays),
+        ways=_ways(arrays, incoming),
         release=arrays.release.tolist(),
         deadline=arrays.deadline.tolist(),
         capacity=arrays.node_slots.tolist()
@@ -146,7 +146,7 @@ def _is_bounded(arrays: DagArrays) -> bool:
     )
 
 
-def _ways(arrays: DagArrays) -> list[list[Way]]:
+def _ways(arrays: DagArrays, incoming: Sequence[Sequence[Arc]]) -> list[list[Way]]:
     ways: list[list[Way]] = [[] for _ in arrays.release]
     needs = _Needs(arrays)
     rows = zip(
@@ -157,6 +157,8 @@ def _ways(arrays: DagArrays) -> list[list[Way]]:
         strict=True,
     )
     for mode, (task, duration, node, demand) in enumerate(rows):
+        if not _agrees_with_itself(incoming[task], task, duration):
+            continue
         # A zero-length task occupies nothing.
         place = ((node, 1),) if node >= 0 and duration else ()
         if not demand:
@@ -165,6 +167,15 @@ def _ways(arrays: DagArrays) -> list[list[Way]]:
             uses = place + needs.held(demand) if duration else ()
             ways[task].append(Way(mode, duration, node, uses, needs.used_up(demand)))
     return ways
+
+
+def _agrees_with_itself(arcs: Sequence[Arc], task: int, duration: int) -> bool:
+    """Whether a duration satisfies the lags that lead from the task to itself."""
+    for arc in arcs:
+        distance = 0 if arc.from_start else -duration
+        if arc.other == task and not arc.min_lag <= distance <= arc.max_lag:
+            return False
+    return True
 
 
 class _Needs:
@@ -220,34 +231,10 @@ def _precedence(arrays: DagArrays) -> tuple[list[list[int]], list[int]]:
     for source, target, lag in rows:
         if acyclic or lag >= 0:
             ahead[source].append(target)
-    order = _break_cycles(ahead)
+    order = order_along(ahead)
     position = {task: k for k, task in enumerate(order)}
     kept = [[j for j in after if position[j] > position[i]] for i, after in enumerate(ahead)]
     return kept, order
-
-
-def _break_cycles(ahead: Sequence[Sequence[int]]) -> list[int]:
-    """Return an order along the arcs; a task of a cycle is taken when nothing else is left."""
-    n = len(ahead)
-    missing = [0] * n
-    for after in ahead:
-        for j in after:
-            missing[j] += 1
-    done = [False] * n
-    ready = [i for i in range(n) if not missing[i]]
-    order: list[int] = []
-    rest = iter(range(n))
-    while len(order) < n:
-        i = heapq.heappop(ready) if ready else next(k for k in rest if not done[k])
-        if done[i]:
-            continue
-        done[i] = True
-        order.append(i)
-        for j in ahead[i]:
-            missing[j] -= 1
-            if not missing[j] and not done[j]:
-                heapq.heappush(ready, j)
-    return order
 
 
 def mirror(network: Network, chosen: Sequence[Way]) -> Network:

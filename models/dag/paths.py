@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from allocsolve.models.arrays import BoolArray, IntArray
+from allocsolve.models.dag.ordering import order_along
 
 __all__ = ["Arcs", "Paths", "forced_order", "longest_paths"]
 
@@ -58,30 +58,12 @@ class Paths:
 
 
 def forced_order(n: int, arcs: Arcs) -> list[int]:
-    """Order tasks along the arcs of non-negative weight; cycles are cut at the least index."""
+    """Order tasks along the arcs of non-negative weight; cycles are cut somewhere."""
     successors: list[list[int]] = [[] for _ in range(n)]
-    missing = [0] * n
     keep = arcs.weight >= 0
     for i, j in zip(arcs.source[keep].tolist(), arcs.target[keep].tolist(), strict=True):
         successors[i].append(j)
-        missing[j] += 1
-    ready = [i for i in range(n) if not missing[i]]
-    placed = [False] * n
-    order: list[int] = []
-    for cut in range(n):
-        if not placed[cut] and not ready:
-            ready.append(cut)
-        while ready:
-            i = heapq.heappop(ready)
-            if placed[i]:
-                continue
-            placed[i] = True
-            order.append(i)
-            for j in successors[i]:
-                missing[j] -= 1
-                if not missing[j] and not placed[j]:
-                    heapq.heappush(ready, j)
-    return order
+    return order_along(successors)
 
 
 def longest_paths(arcs: Arcs, position: IntArray, initial: Sequence[int]) -> Paths:

@@ -17,6 +17,9 @@ from allocsolve.models.exact import LARGEST, exact, grid
 
 __all__ = ["build_arrays"]
 
+_GRIDS = (Fraction(5, 10**324), Fraction(10**290))
+"""Smallest and largest grid: it and 2^53 times it must be floating-point numbers."""
+
 
 @dataclass(frozen=True)
 class _RawEdge:
@@ -47,6 +50,7 @@ def build_arrays(data: DagData) -> DagArrays:
     lags = [lag for edge in edges for lag in (edge.min_lag, edge.max_lag)]
     times = [*releases, *deadlines, *modes.grids(), *lags, *links.times]
     tick = grid(value for value in times if value is not None)
+    _refuse_extreme(tick, "times")
     scale = _Scale(tick)
     durations = modes.ticks(tick)
     if durations is None:
@@ -114,6 +118,16 @@ def _too_fine(field: str, unit: Fraction) -> InputError:
         allowed="numbers whose common grid keeps every value and their sum within 2^53",
         remedy="round durations, speeds, lags, latencies or bandwidths to fewer digits",
     )
+
+
+def _refuse_extreme(unit: Fraction, what: str) -> None:
+    """Refuse a grid whose multiples no document could hold."""
+    if not _GRIDS[0] <= unit <= _GRIDS[1]:
+        raise InputError(
+            f"the {what} have a common grid beyond 5e-324 .. 1e290",
+            allowed="numbers within the range of floating-point numbers",
+            remedy="measure in another unit",
+        )
 
 
 def _warn_of_dead_nodes(data: DagData, warnings: list[str]) -> None:
@@ -225,6 +239,7 @@ def _resources(data: DagData, modes: ModeTable) -> tuple[tuple[Fraction, ...], I
         amounts = [exact(demand.get(resource.id, 0)) for demand in modes.demand]
         capacity = exact(resource.capacity)
         unit = grid([capacity, *amounts])
+        _refuse_extreme(unit, f"amounts of resource '{resource.id}'")
         column = [int(amount / unit) for amount in amounts]
         if capacity / unit > LARGEST or sum(column) > LARGEST:
             raise _too_fine(f"resource '{resource.id}'", unit)

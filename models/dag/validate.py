@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from typing import cast
 
 from allocsolve.models.dag.data import DagData, DefaultLink, Edge, Link, Node, Profiles, Task
 from allocsolve.models.errors import InputError, suggest
-from allocsolve.models.exact import Number, exact
+from allocsolve.models.exact import LARGEST, Number, exact
 
-__all__ = ["validate"]
+__all__ = ["UNPRINTABLE", "validate"]
+
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters and halves of surrogate pairs: no message or document could show them."""
+
+_MOST_SLOTS = 2**31 - 1
+_MAY_BE_NONE = (
+    *(".work", ".deadline", ".due", ".memory"),
+    *(".bandwidth", ".price", ".power_busy", ".power_idle"),
+)
 
 
 def validate(data: DagData) -> None:
@@ -37,10 +48,7 @@ def validate(data: DagData) -> None:
     _durations(data.durations, tasks, nodes)
     for i, edge in enumerate(data.edges):
         _edge(edge, f"$.edges[{i}]", tasks)
-    for i, link in enumerate(data.links):
-        for end in link.between:
-            nodes.require(end, f"$.links[{i}].between")
-        _link(link, f"link {link.between[0]}-{link.between[1]}", f"$.links[{i}]")
+    _links(data.links, nodes)
     if data.default_link is not None:
         _link(data.default_link, "default link", "$.default_link")
     for i, setup in enumerate(data.setups):
@@ -72,6 +80,13 @@ class _Known:
 def _unique(table: str, sort: str, ids: Sequence[str]) -> None:
     first: dict[str, int] = {}
     for i, token in enumerate(ids):
+        if not isinstance(token, str) or UNPRINTABLE.search(token):
+            raise InputError(
+                f"{sort} id {token!a} is not a text that can be shown",
+                allowed="text without control characters, in valid Unicode",
+                remedy=f"rename the {sort}",
+                path=f"$.{table}[{i}].id",
+            )
         if token in first:
             raise InputError(
                 f"duplicate {sort} id '{token}' (first at {table}[{first[token]}])",
@@ -82,11 +97,11 @@ def _unique(table: str, sort: str, ids: Sequence[str]) -> None:
         first[token] = i
 
 
-def _finite(value: Number, owner: str, path: str, range_: str = "finite") -> Fraction:
+def _finite(value: Number | None, owner: str, path: str, range_: str = "finite") -> Fraction:
     """Return the number exactly, or say which field of whom is not one."""
     field = path.rpartition(".")[2]
     try:
-        return exact(value)
+        return exact(cast(Number, value))  # None is refused as every other non-number
     except ValueError as error:
         raise InputError(
             f"{owner}: {field} {value} is not a {range_} number ({error})",
@@ -97,7 +112,9 @@ def _finite(value: Number, owner: str, path: str, range_: str = "finite") -> Fra
 
 
 def _amount(value: Number | None, owner: str, path: str) -> None:
-    if value is None or (type(value) is int and value >= 0):
+    if type(value) is int and 0 <= value <= LARGEST:
+        return
+    if value is None and path.endswith(_MAY_BE_NONE):
         return
     if _finite(value, owner, path, "finite, non-negative") < 0:
         field = path.rpartition(".")[2]
@@ -110,11 +127,11 @@ def _amount(value: Number | None, owner: str, path: str) -> None:
 
 
 def _positive(value: int, owner: str, path: str) -> None:
-    if value < 1:
+    if type(value) is not int or not 1 <= value <= _MOST_SLOTS:
         field = path.rpartition(".")[2]
         raise InputError(
-            f"{owner}: {field} is {value}, it must be at least 1",
-            allowed="a positive integer",
+            f"{owner}: {field} is {value}, it must be a whole number of at least 1",
+            allowed=f"a whole number, 1 .. {_MOST_SLOTS}",
             remedy=f"correct {field}",
             path=path,
         )
@@ -222,10 +239,34 @@ def _edge(edge: Edge, path: str, tasks: _Known) -> None:
     owner = f"edge '{edge.source}' -> '{edge.target}'"
     tasks.require(edge.source, f"{path}.from")
     tasks.require(edge.target, f"{path}.to")
+    if edge.lag_from not in ("start", "end"):
+        raise InputError(
+            f"{owner}: lag_from is {edge.lag_from!r}",
+            allowed='"start" or "end"',
+            remedy="correct lag_from",
+            path=f"{path}.lag_from",
+        )
     _amount(edge.data, owner, f"{path}.data")
     _finite(edge.min_lag, owner, f"{path}.min_lag")
     if edge.max_lag is not None:
         _finite(edge.max_lag, owner, f"{path}.max_lag")
+
+
+def _links(links: Sequence[Link], nodes: _Known) -> None:
+    seen: dict[frozenset[str], Link] = {}
+    for i, link in enumerate(links):
+        for end in link.between:
+            nodes.require(end, f"$.links[{i}].between")
+        owner = "link " + "-".join(link.between)
+        _link(link, owner, f"$.links[{i}]")
+        other = seen.setdefault(frozenset(link.between), link)
+        if (other.latency, other.bandwidth) != (link.latency, link.bandwidth):
+            raise InputError(
+                f"{owner} comes twice with different values",
+                allowed="one link between two nodes; it holds both ways",
+                remedy="delete one of the two",
+                path=f"$.links[{i}]",
+            )
 
 
 def _link(link: Link | DefaultLink, owner: str, path: str) -> None:

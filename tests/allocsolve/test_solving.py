@@ -119,7 +119,7 @@ def test_infeasibility_is_refused_beside_an_answer(
 def test_a_false_reason_is_not_reported(
     project: DagProblem, pretend: Callable[..., None], exact: bool
 ) -> None:
-    """What cannot be verified is at most the word of an exact solver."""
+    """Whoever gives a reason that does not hold has proved nothing, exact or not."""
 
     def liar(_: DagProblem, __: Control[Schedule]) -> Outcome:
         reason = NoEligibleNode(task="a")
@@ -127,10 +127,24 @@ def test_a_false_reason_is_not_reported(
 
     pretend(liar, exact=exact)
     result = allocsolve.solve(project)
-    if exact:
-        assert result.certificate.reason == SolverProof(solver="engine")
-    else:
-        assert result.status is Status.UNKNOWN
+    assert result.status is Status.UNKNOWN
+    assert result.certificate.reason is None
+    assert any("cannot prove" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize("exact", [True, False], ids=["exact", "heuristic"])
+def test_infeasibility_without_a_reason_is_the_word_of_an_exact_solver(
+    project: DagProblem, pretend: Callable[..., None], exact: bool
+) -> None:
+    """The document says so, instead of a reason that nobody has."""
+
+    def exhausted(_: DagProblem, __: Control[Schedule]) -> Outcome:
+        return Outcome(Proof.INFEASIBLE, Termination.FINISHED, ENGINE)
+
+    pretend(exhausted, exact=exact)
+    result = allocsolve.solve(project)
+    assert result.status is (Status.INFEASIBLE if exact else Status.UNKNOWN)
+    assert result.certificate.reason == (SolverProof(solver="engine") if exact else None)
 
 
 def test_a_bound_above_the_answer_is_dropped(

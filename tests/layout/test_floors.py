@@ -25,7 +25,7 @@ FLOORS = [
     (0, r"allocsolve\.models\.(errors|arrays|exact|strict_json|kernels)"),
     (1, r"allocsolve\.models\.(result|nodes|random|ports)"),
     (2, r"allocsolve\.models\.(dag|coded|fair)\.(problem|answer|data|validate)"),
-    (2, r"allocsolve\.models\.(dag|coded|fair)\.(arrays|scaling|mode_table)"),
+    (2, r"allocsolve\.models\.(dag|coded|fair)\.(arrays|ordering|scaling|mode_table)"),
     (3, r"allocsolve\.models\.(dag|coded|fair)\.\w+"),
     (4, r"allocsolve\.models\.execution(\.\w+)*"),
     (5, r"allocsolve\.solvers\.(control|executors|engines(\.\w+)*)"),

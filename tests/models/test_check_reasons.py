@@ -93,6 +93,17 @@ MACHINES = DagProblem(
 )
 """a and b need 4 on m in a window of 3; all three need 7 of 6 on m and n."""
 
+STARTS = DagProblem(
+    tasks=[
+        Task(id="a", modes=[*modes(1, R=4), *modes(4, R=1)]),
+        Task(id="b", modes=[*modes(1, R=4), *modes(4, R=1)]),
+        Task(id="c", modes=modes(0), deadline=0),
+    ],
+    edges=[Edge(source=task, target="c", lag_from="start") for task in "ab"],
+    resources=[Resource(id="R", capacity=4)],
+)
+"""a and b must start at 0, but nothing bounds their ends: both fit in their second mode."""
+
 HOLDS: list[tuple[str, DagProblem, Reason]] = [
     ("cycle", LAGS, PositiveLagCycle(path=["a", "b", "c"], length=0.5)),
     ("cycle turned", LAGS, PositiveLagCycle(path=["c", "a", "b"], length=0.5)),
@@ -126,6 +137,11 @@ HOLDS: list[tuple[str, DagProblem, Reason]] = [
 ]
 
 FAILS: list[tuple[str, DagProblem, Reason]] = [
+    (
+        "window of the shortest modes",
+        STARTS,
+        WindowOverload(resource="R", start=0, end=1, work=8, available=4, tasks=["a", "b"]),
+    ),
     ("longer cycle", LAGS, PositiveLagCycle(path=["a", "b", "c"], length=1)),
     ("cycle without length", LAGS, PositiveLagCycle(path=["a", "b", "c"], length=0)),
     ("other direction", LAGS, PositiveLagCycle(path=["c", "b", "a"], length=0.5)),

@@ -6,6 +6,7 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,8 +26,12 @@ fractions = st.fractions(max_denominator=10**6)
         (Decimal("0.10000000000000000000000000001"), Fraction(10**28 + 1, 10**29)),
         (Decimal("-0"), Fraction(0)),
         (Fraction(1, 3), Fraction(1, 3)),
+        (np.float64(0.1), Fraction(1, 10)),
+        (np.float32(0.5), Fraction(1, 2)),
+        (np.int64(2**62), Fraction(2**62)),
+        (2**60 + 1, Fraction(2**60 + 1)),
     ],
-    ids=str,
+    ids=repr,
 )
 def test_exact(value: Number, fraction: Fraction) -> None:
     """A number stands for its decimal text, whatever type it comes in."""
@@ -35,11 +40,15 @@ def test_exact(value: Number, fraction: Fraction) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [math.nan, math.inf, -math.inf, Decimal("NaN"), Decimal("Infinity"), Decimal("1e401"), True],
-    ids=str,
+    [
+        *(math.nan, math.inf, -math.inf, np.float64("nan"), Decimal("NaN"), Decimal("Infinity")),
+        *(Decimal("1e309"), Decimal("-1e309"), Decimal("1e-400"), Decimal("1e999999999"), 10**309),
+        *(True, np.True_, "1", None, 1 + 2j, [1]),
+    ],
+    ids=lambda value: repr(value)[:20],
 )
 def test_not_numbers(value: Number) -> None:
-    """What is not finite, absurdly large or a truth value is refused before it spreads."""
+    """What is no number, not finite, or would be written as infinity or zero is refused."""
     with pytest.raises(ValueError, match=r"not finite|beyond|not a number"):
         exact(value)
 

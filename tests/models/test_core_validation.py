@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any, cast
 
 import pytest
 
@@ -167,6 +168,63 @@ BAD: list[tuple[str, Mapping[str, object], str, str]] = [
         {"tasks": [Task(id="w", work=1, width=0)], "nodes": [NODE]},
         "width is 0",
         "$.tasks[0].width",
+    ),
+    (
+        "more slots than an integer holds",
+        {"tasks": [WORK], "nodes": [Node(id="n", slots=10**30)]},
+        "it must be a whole number",
+        "$.nodes[0].slots",
+    ),
+    (
+        "half a slot",
+        {"tasks": [WORK], "nodes": [Node(id="n", slots=cast(int, 1.5))]},
+        "it must be a whole number",
+        "$.nodes[0].slots",
+    ),
+    (
+        "id that is a number",
+        {"tasks": [Task(id=cast(str, 1), modes=[Mode(duration=1)])]},
+        "task id 1 is not a text",
+        "$.tasks[0].id",
+    ),
+    (
+        "id that cannot be shown",
+        {"tasks": [ONE], "nodes": [Node(id="n\ud800")]},
+        "node id 'n\\ud800' is not a text",
+        "$.nodes[0].id",
+    ),
+    (
+        "lag from nowhere",
+        {"tasks": [ONE, TWO], "edges": [Edge(source="a", target="b", lag_from=cast(Any, "mid"))]},
+        "lag_from is 'mid'",
+        "$.edges[0].lag_from",
+    ),
+    (
+        "no duration",
+        {"tasks": [Task(id="a", modes=[Mode(duration=cast(int, None))])]},
+        "duration None is not a finite, non-negative number",
+        "$.tasks[0].modes[0].duration",
+    ),
+    (
+        "text as a duration",
+        {"tasks": [Task(id="a", modes=[Mode(duration=cast(int, "1"))])]},
+        "duration 1 is not a finite, non-negative number ('1' is not a number)",
+        "$.tasks[0].modes[0].duration",
+    ),
+    (
+        "no capacity",
+        {"resources": [Resource(id="R", capacity=cast(int, None))]},
+        "capacity None is not a finite",
+        "$.resources[0].capacity",
+    ),
+    (
+        "two speeds of one link",
+        {
+            "nodes": [NODE, Node(id="m")],
+            "links": [Link(between=("n", "m")), Link(between=("m", "n"), latency=1)],
+        },
+        "link m-n comes twice with different values",
+        "$.links[1]",
     ),
 ]
 
