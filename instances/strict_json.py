@@ -153,7 +153,7 @@ def _refuse_unprintable(raw: object) -> None:
 
 def is_printable(token: str) -> bool:
     """Whether a text has no control characters and no halves of surrogate pairs."""
-    return _UNPRINTABLE.search(token) is None
+    return UNPRINTABLE.search(token) is None
 
 
 def path_text(steps: Steps) -> str:

@@ -9,12 +9,16 @@ import platform
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from allocsolve.cli.console import Console
+
+if TYPE_CHECKING:
+    from allocsolve.models.kernels import KernelSet
 
 __all__ = ["Finding", "doctor"]
 
@@ -152,9 +156,12 @@ def _compiled() -> list[Finding]:
     from allocsolve.solvers.routes import kernel_sets
 
     return [
-        _tried(f"kernels: {kernels.name}", lambda kernels=kernels: f"{kernels.build():.1f} s")
-        for kernels in kernel_sets()
+        _tried(f"kernels: {kernels.name}", partial(_build, kernels)) for kernels in kernel_sets()
     ]
+
+
+def _build(kernels: KernelSet) -> str:
+    return f"{kernels.build():.1f} s"
 
 
 def _cache() -> Finding:

@@ -101,7 +101,7 @@ def _optima() -> dict[str, dict[str, str]]:
     return {row["name"]: row for row in csv.DictReader(path.open(encoding="utf-8"))}
 
 
-SHORTER = {"annealing": {"rounds": 3}}
+SHORTER = {"annealing": {"rounds": "3"}}
 """Settings of methods that would go on long after the best schedule is found."""
 
 
