@@ -15,6 +15,7 @@ import allocsolve
 from allocsolve.cli.app import command
 from allocsolve.instances.catalogue import bundled
 from allocsolve.instances.registry import FORMATS
+from allocsolve.solvers.routes import METHODS
 
 Command = Callable[..., CompletedProcess[str]]
 
@@ -63,8 +64,49 @@ def test_wrong_options_are_usage_errors(allocsolve_command: Command, verb: str) 
     assert "Traceback" not in done.stderr
 
 
-def test_tables_list_every_row(allocsolve_command: Command) -> None:
-    """`formats` lists what the registry holds."""
-    done = allocsolve_command("formats")
-    listed = [line.split()[0] for line in done.stdout.splitlines()[1:]]
-    assert listed == [row.name for row in FORMATS]
+@pytest.mark.parametrize(
+    ("verb", "rows"),
+    [
+        pytest.param("formats", [row.name for row in FORMATS], id="formats"),
+        pytest.param("methods", [row.name for row in METHODS], id="methods"),
+    ],
+)
+def test_tables_list_every_row(allocsolve_command: Command, verb: str, rows: list[str]) -> None:
+    """`formats` lists what the registry holds, `methods` what the routes hold."""
+    done = allocsolve_command(verb)
+    assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "feature"),
+    [
+        pytest.param("house", "heft", "renewable resources", id="resources"),
+        pytest.param("transformer", "communication", "memory", id="memory"),
+    ],
+)
+def test_a_refusal_names_feature_and_methods(
+    allocsolve_command: Command, name: str, method: str, feature: str
+) -> None:
+    """Who asked for the wrong method reads which feature is too much, and which methods can."""
+    path = bundled()[name]
+    done = allocsolve_command("solve", path, "--method", method)
+    assert (done.returncode, done.stdout) == (2, "")
+    wanted = allocsolve.read(path).features
+    able = ", ".join(row.name for row in METHODS if wanted <= row.honours)
+    assert feature in done.stderr
+    assert f"methods that do: {able})" in done.stderr
+
+
+@pytest.mark.parametrize("formulation", ["auto", "disjunctive", "time_indexed"])
+@pytest.mark.parametrize("form", ["mps", "lp"])
+def test_programs_are_exported_by_name(
+    allocsolve_command: Command, tmp_path: Path, form: str, formulation: str
+) -> None:
+    """Every program in every form, of an instance with memory and tasks that share a node."""
+    target = tmp_path / f"model.{form}"
+    done = allocsolve_command(
+        "export", bundled()["transformer"], "-o", target, "--formulation", formulation
+    )
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    end = "ENDATA" if form == "mps" else "end"
+    assert target.read_text(encoding="utf-8").split()[-1] == end
