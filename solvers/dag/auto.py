@@ -1,7 +1,7 @@
 """Method ``auto``: a list schedule at once, bounds, then what suits the instance.
 
-Data between identical nodes goes to the method ``communication``, everything else to CP-SAT if
-there is time for it.
+Data between identical nodes goes to the method ``communication``, data between other nodes to
+``heterogeneous``, everything else to CP-SAT if there is time for it.
 """
 
 from __future__ import annotations
