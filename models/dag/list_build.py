@@ -18,6 +18,7 @@ from allocsolve.models.dag.list_kernels import (
     STUCK,
     place_in_order,
 )
+from allocsolve.models.dag.list_pairs import goes_by_pairs, new_pairs, place_by_pair
 from allocsolve.models.dag.list_ready import place_by_rule
 from allocsolve.models.dag.list_rules import IN_ORDER, RULES, Ranks, Recipe, fixed_nodes
 
@@ -85,19 +86,27 @@ class Builder:
 
     def _run(self, recipe: Recipe, tables: Tables) -> tuple[Board, int]:
         """Place tasks until all are placed, one is stuck or the run is stopped."""
-        queued = recipe.rule != IN_ORDER
-        board = new_board(self.graph, recipe.allowed, queued=queued)
+        board = new_board(self.graph, recipe.allowed, queued=recipe.rule != IN_ORDER)
+        advance = self._loop(recipe, tables)
         while True:
-            if queued:
-                ended = place_by_rule(tables, board, recipe.rule, recipe.level, _SLICE)
-            else:
-                ended = place_in_order(tables, board, recipe.order, recipe.bias, _SLICE)
+            ended = advance(board)
             if ended in (DONE, STUCK):
                 return board, ended
             if ended == FULL:
                 board = widened(board)
             elif self._stop():
                 return board, ended
+
+    def _loop(self, recipe: Recipe, tables: Tables) -> Callable[[Board], int]:
+        """Return the loop that places some more tasks of a recipe on a board."""
+        rule, level = recipe.rule, recipe.level
+        if rule == IN_ORDER:
+            order, bias = recipe.order, recipe.bias
+            return lambda board: place_in_order(tables, board, order, bias, _SLICE)
+        if goes_by_pairs(rule, inserts=tables.inserts):
+            pairs = new_pairs(self.graph)
+            return lambda board: place_by_pair(tables, board, pairs, rule, level, _SLICE)
+        return lambda board: place_by_rule(tables, board, rule, level, _SLICE)
 
     def _repaired(self, tables: Tables) -> tuple[Board, int]:
         """Choose the nodes first, then place the tasks on them."""
@@ -121,3 +130,4 @@ def warm() -> None:
     builder = Builder(CommGraph.of(problem))
     for rule in RULES:
         builder.build(rule)
+        builder.build(rule, inserts=False)

@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,9 @@ from allocsolve.models.dag.check import check
 from allocsolve.models.dag.data import Edge, Link, Node, Task
 from allocsolve.models.dag.graph import CommGraph, has_graph
 from allocsolve.models.dag.list_board import KERNELS
-from allocsolve.models.dag.list_build import Builder
+from allocsolve.models.dag.list_build import Builder, Placement
 from allocsolve.models.dag.list_clusters import clusters
+from allocsolve.models.dag.list_pairs import goes_by_pairs
 from allocsolve.models.dag.list_plain import plain_schedule
 from allocsolve.models.dag.list_ranks import mean_times, optimistic_cost, upward_rank
 from allocsolve.models.dag.list_rules import RULES
@@ -247,19 +249,51 @@ def test_many_gaps_make_room_for_more() -> None:
         assert placement.start.tolist() == [2 * i for i in range(60)]
 
 
+@pytest.mark.parametrize("rule", ["etf", "dls", "min_min"])
+def test_heaps_of_pairs_choose_what_comparing_all_ready_tasks_does(
+    rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The quick loop must find the same schedule, ties, dead ends and zero lengths included."""
+    stuck = 0
+    for seed in range(300):
+        builder = Builder(CommGraph.of(random_problem(seed, most=14 if seed % 2 else 40)))
+        monkeypatch.setattr(list_build, "goes_by_pairs", goes_by_pairs)
+        quick = builder.build(rule, inserts=False)
+        monkeypatch.setattr(list_build, "goes_by_pairs", lambda *_, **__: False)
+        slow = builder.build(rule, inserts=False)
+        assert _bytes(quick) == _bytes(slow), seed
+        stuck += quick is None
+    assert 0 < stuck < 150
+
+
+def _bytes(placement: Placement | None) -> tuple[list[int], list[int]] | None:
+    return placement and (placement.start.tolist(), placement.node.tolist())
+
+
+@pytest.mark.parametrize("rule", ["etf", "dls", "min_min"])
+def test_many_ready_tasks_are_placed_quickly(rule: str) -> None:
+    """Looking at every ready task for every placement would take minutes here."""
+    tasks = [Task(id=f"t{i}", work=1 + i * 7919 % 101) for i in range(20_000)]
+    nodes = [Node(id=f"n{k}", speed=1 + k % 3, slots=1 + k % 2) for k in range(16)]
+    builder = Builder(CommGraph.of(DagProblem(tasks=tasks, nodes=nodes)))
+    began = time.process_time()
+    assert builder.build(rule, inserts=False) is not None
+    assert time.process_time() - began < 10
+
+
 @pytest.mark.parametrize("rule", RULES)
-def test_a_run_in_small_slices_is_the_same_run(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("inserts", [True, False], ids=["insertion", "append"])
+def test_a_run_in_small_slices_is_the_same_run(
+    rule: str, inserts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Loops return to look at the clock; what they keep meanwhile must be complete."""
     for seed in range(20):
         builder = Builder(CommGraph.of(random_problem(seed)))
         monkeypatch.setattr(list_build, "_SLICE", 4_000_000)
-        whole = builder.build(rule)
+        whole = builder.build(rule, inserts=inserts)
         monkeypatch.setattr(list_build, "_SLICE", 1)
-        sliced = builder.build(rule)
-        assert (whole is None) == (sliced is None)
-        if whole is not None and sliced is not None:
-            assert whole.start.tolist() == sliced.start.tolist()
-            assert whole.node.tolist() == sliced.node.tolist()
+        sliced = builder.build(rule, inserts=inserts)
+        assert _bytes(whole) == _bytes(sliced)
 
 
 def test_a_stopped_run_gives_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,14 +312,14 @@ def test_graphs_of_other_forms_are_refused() -> None:
 
 
 _BYTES = """
-import json, sys
+import itertools, json, sys
 sys.path.insert(0, sys.argv[1])
 from test_list_scheduling import CommGraph, Builder, RULES, random_problem
 found = []
 for seed in range(40):
     builder = Builder(CommGraph.of(random_problem(seed)))
-    for rule in RULES:
-        placement = builder.build(rule)
+    for rule, inserts in itertools.product(RULES, (True, False)):
+        placement = builder.build(rule, inserts=inserts)
         found.append(placement and [placement.start.tolist(), placement.node.tolist()])
 print(json.dumps(found))
 """
@@ -307,7 +341,7 @@ def test_plain_python_gives_the_same_bytes(tmp_path: Path) -> None:
     """Compiled and plain loops, and any hash seed, are the same method."""
     plain = _run(tmp_path, NUMBA_DISABLE_JIT="1", PYTHONHASHSEED="1")
     assert plain == _run(tmp_path, NUMBA_DISABLE_JIT="0", PYTHONHASHSEED="2")
-    assert len(json.loads(plain)) == 40 * len(RULES)
+    assert len(json.loads(plain)) == 80 * len(RULES)
 
 
 def test_what_is_warm_fits_any_limit() -> None:
