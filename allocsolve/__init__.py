@@ -132,12 +132,9 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.s
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used."""
     if name == "__version__":
-        from importlib.metadata import PackageNotFoundError, version
+        from allocsolve.models.version import installed_version
 
-        try:
-            value: object = version("allocsolve")
-        except PackageNotFoundError:  # a source tree that is only on the path
-            value = "0+unknown"
+        value: object = installed_version()
     elif name in _HOME_OF:
         from importlib import import_module
 

@@ -27,6 +27,7 @@ from allocsolve.models.result import (
     Termination,
 )
 from allocsolve.solvers.control import Control, Limits, Outcome, Proof, Token
+from allocsolve.solvers.dag.ending import own_solver
 from allocsolve.solvers.routes import Method, method_named, refuse_unsupported
 
 __all__ = ["Callbacks", "run"]
@@ -146,9 +147,7 @@ class _Run:
 
     def _own(self) -> SolverInfo:
         """Return the provenance of what needs no engine."""
-        from allocsolve import __version__
-
-        return SolverInfo("allocsolve", __version__, self.request.seed, 1)
+        return own_solver(self.control, {})
 
     def _verified(self, reason: Reason | None) -> Reason | None:
         """Return the reason if the checker can verify it."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.result import Reason, Scalar, SolverInfo, Termination
+from allocsolve.models.version import installed_version
 from allocsolve.solvers.control import Control, Outcome, Proof
 
 __all__ = ["finished", "infeasible", "own_solver"]
@@ -13,9 +14,7 @@ __all__ = ["finished", "infeasible", "own_solver"]
 
 def own_solver(control: Control[Schedule], options: Mapping[str, Scalar]) -> SolverInfo:
     """Return the provenance of an answer that needed no engine."""
-    from allocsolve import __version__
-
-    return SolverInfo("allocsolve", __version__, control.limits.seed, 1, options)
+    return SolverInfo("allocsolve", installed_version(), control.limits.seed, 1, options)
 
 
 def infeasible(solver: SolverInfo, reason: Reason | None) -> Outcome:
