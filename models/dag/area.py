@@ -26,6 +26,9 @@ _FINEST = 4096
 _ROUNDS = 24
 """Rounds of the multiplicative update of weights."""
 
+_BALANCED_MODES = 2**17
+"""At most about so many modes are looked at in each of these rounds."""
+
 _SETS = 32
 """At most so many sets of eligible nodes are tried."""
 
@@ -68,16 +71,23 @@ def eligible_sets(relaxation: Relaxation) -> list[IntArray]:
     nodes, used = len(relaxation.arrays.node_slots), len(relaxation.used_nodes)
     if nodes > SAFE.bit_length() - 1:
         return []
-    members = np.zeros(len(relaxation.min_duration), np.int64)
-    modes = np.flatnonzero(relaxation.on_node)
-    arrays = relaxation.arrays
-    np.bitwise_or.at(members, arrays.mode_task[modes], 1 << arrays.mode_node[modes])
+    members = _members(relaxation)
     distinct, which = np.unique(members, return_inverse=True)
     work = np.zeros(len(distinct), np.int64)
     np.add.at(work, which, relaxation.min_duration)
     ranked = sorted(zip((-work).tolist(), distinct.tolist(), strict=True))[:_SETS]
     chosen = [member for _, member in ranked if 1 < member.bit_count() < used]
     return [np.flatnonzero((member >> np.arange(nodes)) & 1) for member in chosen]
+
+
+def _members(relaxation: Relaxation) -> IntArray:
+    """Return the nodes of each task's usable modes as bits, int64 (n,)."""
+    arrays = relaxation.arrays
+    bits = np.where(relaxation.on_node, 1 << np.maximum(arrays.mode_node, 0), 0)
+    members = np.zeros(len(arrays.release), np.int64)
+    owners = np.flatnonzero(np.diff(arrays.mode_offset))
+    members[owners] = np.bitwise_or.reduceat(bits, arrays.mode_offset[owners])
+    return members
 
 
 def _ones(relaxation: Relaxation, nodes: IntArray) -> IntArray:
@@ -106,30 +116,62 @@ def _balanced(relaxation: Relaxation) -> IntArray:
     """Return the best integer weights that a multiplicative update of overloaded nodes finds.
 
     See Arora, Hazan and Kale, "The multiplicative weights update method", Theory of
-    Computing 8, 2012. All sums are integers: the order of the tasks does not matter.
+    Computing 8, 2012. All sums are integers: the order of the tasks does not matter. In
+    large instances only a sample of the tasks is balanced; its weights are valid for all.
     """
-    arrays = relaxation.arrays
-    finest = min(_FINEST, SAFE // (2 * max(arrays.horizon, 1)))
+    slots = relaxation.arrays.node_slots
+    finest = min(_FINEST, SAFE // (2 * max(relaxation.arrays.horizon, 1)))
+    sample = _sample(relaxation)
     best, best_value = _ones(relaxation, relaxation.used_nodes), -1.0
     weight: FloatArray = best.astype(np.float64)
     for step in range(_ROUNDS):
         rounded = np.rint(weight * (finest / weight.max())).astype(np.int64)
-        weighted = _weighted(relaxation, rounded)
-        least = relaxation.least(weighted)
-        value = int(least.sum()) / int((rounded * arrays.node_slots).sum())
+        least, load = sample.shared(rounded)
+        value = least / int((rounded * slots).sum())
         if value > best_value:
             best, best_value = rounded, value
-        load = _loads(relaxation, weighted, least) / arrays.node_slots
         if not load.any():
             break
-        weight = weight * np.exp((load / load.max() - 0.5) * (2.0 / (1 + step) ** 0.7))
+        strain = load / slots
+        weight = weight * np.exp((strain / strain.max() - 0.5) * (2.0 / (1 + step) ** 0.7))
     return best
 
 
-def _loads(relaxation: Relaxation, weighted: IntArray, least: IntArray) -> IntArray:
-    """Return the time on each node if every task runs wherever it is cheapest, int64 (N,)."""
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Usable modes on nodes of some tasks: int64 (s,) node, duration and owner; task by task.
+
+    ``first`` is the first mode of each owner, ``nodes`` the number of all nodes.
+    """
+
+    node: IntArray
+    duration: IntArray
+    owner: IntArray
+    first: IntArray
+    nodes: int
+
+    def shared(self, weight: IntArray) -> tuple[int, IntArray]:
+        """Return the least weighted work, and the time on each node if tasks go where it is."""
+        weighted = weight[self.node] * self.duration
+        least = np.minimum.reduceat(weighted, self.first)
+        cheapest = weighted == least[self.owner]
+        load = np.zeros(self.nodes, np.int64)
+        np.add.at(load, self.node[cheapest], self.duration[cheapest])
+        return int(least.sum()), load
+
+
+def _sample(relaxation: Relaxation) -> _Sample:
     arrays = relaxation.arrays
-    cheapest = relaxation.on_node & (weighted == least[arrays.mode_task])
-    load = np.zeros(len(arrays.node_slots), np.int64)
-    np.add.at(load, arrays.mode_node[cheapest], relaxation.shortest[cheapest])
-    return load
+    modes = np.flatnonzero(relaxation.on_node)
+    if len(modes) > _BALANCED_MODES:
+        # Multiples of the golden ratio are spread evenly, whatever period the tasks have.
+        spread = arrays.mode_task[modes] * 2654435769 % 2**32
+        modes = modes[spread * len(modes) < _BALANCED_MODES * 2**32]
+    _, first, owner = np.unique(arrays.mode_task[modes], return_index=True, return_inverse=True)
+    return _Sample(
+        node=arrays.mode_node[modes],
+        duration=relaxation.shortest[modes],
+        owner=owner,
+        first=first,
+        nodes=len(arrays.node_slots),
+    )

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from allocsolve.models.arrays import IntArray
+from allocsolve.models.dag.arrays import DagArrays
 from allocsolve.models.dag.graph import CommGraph, has_graph
 from allocsolve.models.dag.problem import DagProblem
 
@@ -88,10 +89,19 @@ def identical_nodes(problem: DagProblem) -> Identical | None:
     """
     if not problem.nodes or not problem.tasks or not has_graph(problem):
         return None
-    if problem.arrays.order is None:
+    if problem.arrays.order is None or not _look_alike(problem.arrays):
         return None
     graph = CommGraph.of(problem)
     return _lists(graph) if graph.identical else None
+
+
+def _look_alike(arrays: DagArrays) -> bool:
+    """Whether nothing speaks against identical nodes at first sight."""
+    apart = ~np.eye(len(arrays.node_slots), dtype=bool)
+    links = (arrays.latency[apart], arrays.data_time[apart], arrays.linked[apart])
+    if any((values != values[:1]).any() for values in links):
+        return False
+    return bool((arrays.min_duration == arrays.max_duration).all())
 
 
 def _lists(graph: CommGraph) -> Identical:

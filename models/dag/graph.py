@@ -20,7 +20,6 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.arrays import DagArrays
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import UsageError
-from allocsolve.models.exact import exact, grid
 
 __all__ = ["HONOURED", "NOT_ELIGIBLE", "CommGraph", "has_graph"]
 
@@ -121,8 +120,8 @@ class CommGraph:
                 "make a graph of communicating tasks"
             )
         duration, mode = _tables(arrays)
-        memory, node_memory = _memory(problem)
-        group = _groups(problem)
+        memory, node_memory = _frozen(arrays.task_memory), _frozen(arrays.node_memory)
+        group = _frozen(arrays.colocation)
         _narrow(duration, group, memory, node_memory)
         mode[duration == NOT_ELIGIBLE] = -1
         n = len(arrays.release)
@@ -251,33 +250,6 @@ def _rows(n: int, owner: IntArray) -> tuple[IntArray, IntArray]:
     offset = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(owner, minlength=n), out=offset[1:])
     return _frozen(offset), _frozen(np.argsort(owner, kind="stable"))
-
-
-def _groups(problem: DagProblem) -> IntArray:
-    numbers: dict[str, int] = {}
-    group = np.full(len(problem.tasks), -1, np.int64)
-    for i, task in enumerate(problem.tasks):
-        if task.colocate is not None:
-            group[i] = numbers.setdefault(task.colocate, len(numbers))
-    return _frozen(group)
-
-
-def _memory(problem: DagProblem) -> tuple[IntArray, IntArray]:
-    """Return needs and capacities in a common unit; no need is written without a limit."""
-    limits = [None if node.memory is None else exact(node.memory) for node in problem.nodes]
-    if all(limit is None for limit in limits):
-        return (
-            _frozen(np.zeros(len(problem.tasks), np.int64)),
-            _frozen(np.zeros(len(limits), np.int64)),
-        )
-    needs = [exact(task.memory or 0) for task in problem.tasks]
-    unit = grid([*needs, *(limit for limit in limits if limit is not None)])
-    need = [int(amount / unit) for amount in needs]
-    total = sum(need)
-    if total >= 2**62:
-        raise UsageError("the memory needs have no common unit that keeps their sum within 2^62")
-    capacity = [total if v is None else min(total, int(v / unit)) for v in limits]
-    return _frozen(np.array(need, np.int64)), _frozen(np.array(capacity, np.int64))
 
 
 def _narrow(duration: IntArray, group: IntArray, memory: IntArray, capacity: IntArray) -> None:

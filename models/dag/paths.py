@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -89,23 +90,20 @@ def longest_paths(arcs: Arcs, position: IntArray, initial: Sequence[int]) -> Pat
             return Paths(value, parent, cycle)
 
 
-def _sorted_arcs(arcs: Arcs, chosen: BoolArray, key: IntArray) -> list[tuple[int, int, int]]:
+_Columns: TypeAlias = tuple[list[int], list[int], list[int]]
+"""Sources, targets and weights of arcs, in the order of a sweep."""
+
+
+def _sorted_arcs(arcs: Arcs, chosen: BoolArray, key: IntArray) -> _Columns:
     index = np.flatnonzero(chosen)
     index = index[np.argsort(key[arcs.source[index]], kind="stable")]
-    return list(
-        zip(
-            arcs.source[index].tolist(),
-            arcs.target[index].tolist(),
-            arcs.weight[index].tolist(),
-            strict=True,
-        )
-    )
+    return arcs.source[index].tolist(), arcs.target[index].tolist(), arcs.weight[index].tolist()
 
 
-def _sweep(arcs: Sequence[tuple[int, int, int]], value: list[int], parent: list[int]) -> bool:
+def _sweep(arcs: _Columns, value: list[int], parent: list[int]) -> bool:
     """Lengthen paths along the arcs in order; tell whether any became longer."""
     changed = False
-    for i, j, weight in arcs:
+    for i, j, weight in zip(*arcs, strict=True):
         length = value[i] + weight
         if length > value[j]:
             value[j] = length

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from operator import attrgetter
 
 from allocsolve.models.dag.arrays import NO_LIMIT, DagArrays
 from allocsolve.models.dag.data import DagData, DagDocument
@@ -167,10 +168,10 @@ def _features(problem: DagProblem) -> list[tuple[str, bool]]:
         (Feature.COMMUNICATION, arrays.communicates),
         (Feature.CALENDARS, any(node.unavailable for node in nodes)),
         (Feature.SETUPS, bool(problem.setups)),
-        (Feature.MEMORY, any(task.memory for task in tasks)),
-        (Feature.GANGS, any(task.width not in (None, 1) for task in tasks)),
+        (Feature.MEMORY, any(map(attrgetter("memory"), tasks))),
+        (Feature.GANGS, not {None, 1}.issuperset(map(attrgetter("width"), tasks))),
         (Feature.MOLDABLE, any(task.speedup is not None for task in tasks)),
-        (Feature.COLOCATION, any(task.colocate is not None for task in tasks)),
+        (Feature.COLOCATION, bool((arrays.colocation >= 0).any())),
         (Feature.PROJECT, bool((arrays.mode_node < 0).any())),
         (Feature.START_LAGS, bool(arrays.edge_from_start.any() or (arrays.edge_min_lag < 0).any())),
     ]

@@ -17,7 +17,7 @@ import numpy as np
 from allocsolve.models.arrays import BoolArray, IntArray, integers
 from allocsolve.models.dag.arrays import NO_LIMIT, DagArrays
 from allocsolve.models.dag.paths import Arcs, Paths, forced_order, longest_paths
-from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.dag.windows import Energy, energies
 from allocsolve.models.exact import exact
 
@@ -63,6 +63,11 @@ class Relaxation:
         return usable
 
     @cached_property
+    def all_usable(self) -> bool:
+        """Whether every mode is usable."""
+        return bool(self.usable.all())
+
+    @cached_property
     def shortest(self) -> IntArray:
         """Shortest duration of each mode, int64 (m,); less than listed for moldable tasks."""
         return self._molded(largest=True)
@@ -75,6 +80,8 @@ class Relaxation:
     def _molded(self, *, largest: bool) -> IntArray:
         arrays = self.arrays
         durations = arrays.mode_duration.copy()
+        if Feature.MOLDABLE not in self.problem.features:
+            return durations
         for i, task in enumerate(self.problem.tasks):
             if task.speedup:
                 factors = [exact(factor) for factor in task.speedup.values()]
@@ -96,13 +103,13 @@ class Relaxation:
 
     def least(self, values: IntArray) -> IntArray:
         """Return the least of ``values`` (m,) over the usable modes of each task, 0 for none."""
-        usable, offset = self.usable, self.arrays.mode_offset
+        offset = self.arrays.mode_offset
         result: IntArray = np.zeros(len(offset) - 1, values.dtype)
         filled = np.flatnonzero(offset[1:] > offset[:-1])
         if len(filled):
-            highest = values.max()
-            masked = np.where(usable, values, highest)
-            result[filled] = np.minimum.reduceat(masked, offset[filled])
+            if not self.all_usable:
+                values = np.where(self.usable, values, values.max())
+            result[filled] = np.minimum.reduceat(values, offset[filled])
         return result
 
     @cached_property
@@ -114,7 +121,8 @@ class Relaxation:
     @cached_property
     def used_nodes(self) -> IntArray:
         """The nodes that some usable mode runs on, increasing; dead nodes are not among them."""
-        nodes: IntArray = np.unique(self.arrays.mode_node[self.on_node])
+        counts = np.bincount(self.arrays.mode_node[self.on_node])
+        nodes: IntArray = np.flatnonzero(counts)
         return nodes
 
     @cached_property
