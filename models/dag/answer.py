@@ -103,14 +103,15 @@ class Schedule:
 
     def entries(self) -> tuple[ScheduledTask, ...]:
         """Return one entry for each task, in the order of the instance."""
-        arrays, tick = self.problem.arrays, self.problem.arrays.tick
+        arrays = self.problem.arrays
+        step, parts = arrays.tick.numerator, arrays.tick.denominator
         nodes = arrays.mode_node[self.mode].tolist()
         modes = arrays.mode_index[self.mode].tolist()
         return tuple(
             ScheduledTask(
                 task=task.id,
-                start=start * tick,
-                end=end * tick,
+                start=Fraction(start * step, parts),
+                end=Fraction(end * step, parts),
                 node=None if node < 0 else self.problem.nodes[node].id,
                 mode=mode,
             )

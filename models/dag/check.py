@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 
@@ -112,31 +112,48 @@ def check(problem: DagProblem, entries: Sequence[ScheduledTask]) -> CheckReport:
     complete = not any(v.rule in ("missing_task", "duplicate_task") for v in violations)
     arcs = list(_arcs(problem, placed))
     clock = _Clock(_times(placed, arcs))
+    spans = {item.task.id: _Span(clock.ticks(item.start), clock.ticks(item.end)) for item in placed}
     for item in placed:
-        violations.extend(_judge_times(item, clock))
+        violations.extend(_judge_times(item, spans[item.task.id], clock))
     for arc in arcs:
-        violations.extend(_judge_arc(arc, clock))
-    violations.extend(judge_occupancy(problem, _occupants(placed, clock), clock.units))
+        violations.extend(_judge_arc(arc, spans, clock))
+    violations.extend(judge_occupancy(problem, _occupants(placed, spans), clock.units))
     violations.extend(judge_sharing(problem, placed))
     makespan = max([_ZERO, *(item.end for item in placed)])
     return CheckReport(tuple(violations), plain(makespan) if complete else None)
 
 
+class _Quotient(NamedTuple):
+    """A fraction that is not reduced: to reduce the times of all transfers takes long."""
+
+    numerator: int
+    denominator: int
+
+
+_NOTHING = _Quotient(0, 1)
+
+
+class _Span(NamedTuple):
+    """When a task runs, in ticks of the checker's grid."""
+
+    start: int
+    end: int
+
+
 class _Clock:
     """The grid on which all times of an instance and a schedule are integers."""
 
-    def __init__(self, times: Iterable[Fraction]) -> None:
+    def __init__(self, times: Iterable[Fraction | _Quotient]) -> None:
         self.ticks_per_unit = math.lcm(*{time.denominator for time in times})
 
-    def ticks(self, time: Fraction) -> int:
+    def ticks(self, time: Fraction | _Quotient) -> int:
         return time.numerator * (self.ticks_per_unit // time.denominator)
 
     def units(self, ticks: int) -> int | float:
         return plain(Fraction(ticks, self.ticks_per_unit))
 
 
-@dataclass(frozen=True, slots=True)
-class _Arc:
+class _Arc(NamedTuple):
     """An edge between two placed tasks.
 
     ``transfer`` is the time that its data takes: 0 on the same node, None without a link.
@@ -147,7 +164,7 @@ class _Arc:
     target: Placed
     min_lag: Fraction
     max_lag: Fraction | None
-    transfer: Fraction | None
+    transfer: _Quotient | None
 
 
 def _arcs(data: DagData, placed: Sequence[Placed]) -> Iterator[_Arc]:
@@ -191,25 +208,41 @@ class _Network:
 
     def __init__(self, data: DagData) -> None:
         self._default = _link_times(data.default_link or DefaultLink())
-        self._links = {frozenset(link.between): _link_times(link) for link in data.links}
+        self._links: dict[tuple[str | None, str | None], _LinkTimes | None] = {}
+        for link in data.links:
+            a, b = link.between
+            self._links[a, b] = self._links[b, a] = _link_times(link)
 
-    def transfer(self, edge: Edge, source: str | None, target: str | None) -> Fraction | None:
+    def transfer(self, edge: Edge, source: str | None, target: str | None) -> _Quotient | None:
         """Return the time that the data of an edge takes between two nodes."""
-        if not edge.data or source == target or source is None or target is None:
-            return _ZERO
-        link = self._default
-        if self._links:
-            link = self._links.get(frozenset((source, target)), link)
-        return None if link is None else link[0] + exact(edge.data) * link[1]
+        if source == target or source is None or target is None or not edge.data:
+            return _NOTHING
+        link = self._links.get((source, target), self._default)
+        if link is None:
+            return None
+        data = edge.data if type(edge.data) is int else exact(edge.data)
+        amount, parts = data.numerator, data.denominator
+        return _Quotient(link.latency * parts + link.per_unit * amount, link.denominator * parts)
 
 
-def _link_times(link: Link | DefaultLink) -> tuple[Fraction, Fraction] | None:
-    if link.bandwidth is None:
-        return exact(link.latency), _ZERO
-    return (exact(link.latency), 1 / exact(link.bandwidth)) if link.bandwidth else None
+class _LinkTimes(NamedTuple):
+    """Latency and time per unit of data, both over one denominator."""
+
+    latency: int
+    per_unit: int
+    denominator: int
 
 
-def _times(placed: Sequence[Placed], arcs: Sequence[_Arc]) -> Iterator[Fraction]:
+def _link_times(link: Link | DefaultLink) -> _LinkTimes | None:
+    if link.bandwidth == 0:
+        return None
+    latency = exact(link.latency)
+    per_unit = _ZERO if link.bandwidth is None else 1 / exact(link.bandwidth)
+    common = math.lcm(latency.denominator, per_unit.denominator)
+    return _LinkTimes(int(latency * common), int(per_unit * common), common)
+
+
+def _times(placed: Sequence[Placed], arcs: Sequence[_Arc]) -> Iterator[Fraction | _Quotient]:
     """Yield every time that is ever compared."""
     for item in placed:
         yield item.start
@@ -221,45 +254,46 @@ def _times(placed: Sequence[Placed], arcs: Sequence[_Arc]) -> Iterator[Fraction]
         if item.task.deadline is not None:
             yield exact(item.task.deadline)
     for arc in arcs:
-        yield arc.min_lag
+        if arc.min_lag is not _ZERO:
+            yield arc.min_lag
         if arc.max_lag is not None:
             yield arc.max_lag
         if arc.transfer is not None:
             yield arc.transfer
 
 
-def _judge_times(item: Placed, clock: _Clock) -> Iterator[Violation]:
+def _judge_times(item: Placed, span: _Span, clock: _Clock) -> Iterator[Violation]:
     """Judge one task alone."""
-    task, start, end = item.task, clock.ticks(item.start), clock.ticks(item.end)
+    task, start, end = item.task, span.start, span.end
     if item.duration is not None and end - start != clock.ticks(item.duration):
-        yield Violation("duration", f"{_span(item)}, but takes {plain(item.duration)}")
+        yield Violation("duration", f"{_text(item)}, but takes {plain(item.duration)}")
     if start < 0:
-        yield Violation("negative_start", f"{_span(item)}: it starts before time 0")
+        yield Violation("negative_start", f"{_text(item)}: it starts before time 0")
     if task.release and start < clock.ticks(exact(task.release)):
         yield Violation(
-            "release", f"{_span(item)}, but is released at {plain(exact(task.release))}"
+            "release", f"{_text(item)}, but is released at {plain(exact(task.release))}"
         )
     if task.deadline is not None and end > clock.ticks(exact(task.deadline)):
-        message = f"{_span(item)}, but its deadline is {plain(exact(task.deadline))}"
+        message = f"{_text(item)}, but its deadline is {plain(exact(task.deadline))}"
         yield Violation("deadline", message)
 
 
-def _span(item: Placed) -> str:
+def _text(item: Placed) -> str:
     return f"task '{item.task.id}' runs from {plain(item.start)} to {plain(item.end)}"
 
 
-def _judge_arc(arc: _Arc, clock: _Clock) -> Iterator[Violation]:
+def _judge_arc(arc: _Arc, spans: Mapping[str, _Span], clock: _Clock) -> Iterator[Violation]:
     """Judge the lags and the transfer of one edge."""
-    edge, start = arc.edge, clock.ticks(arc.target.start)
-    origin = clock.ticks(arc.source.start if edge.lag_from == "start" else arc.source.end)
-    earliest = origin + clock.ticks(arc.min_lag) if arc.min_lag else origin
+    edge, source, start = arc.edge, spans[arc.edge.source], spans[arc.edge.target].start
+    origin = source.start if edge.lag_from == "start" else source.end
+    earliest = origin if arc.min_lag is _ZERO else origin + clock.ticks(arc.min_lag)
     if start < earliest:
         yield Violation("precedence", _lag_message(arc, "at least", arc.min_lag))
     if arc.max_lag is not None and start > origin + clock.ticks(arc.max_lag):
         yield Violation("max_lag", _lag_message(arc, "at most", arc.max_lag))
     if arc.transfer is None:
         yield Violation("communication", f"{_route(arc)}, but these nodes have no link")
-    elif arc.transfer and start < earliest + clock.ticks(arc.transfer):
+    elif arc.transfer is not _NOTHING and start < earliest + clock.ticks(arc.transfer):
         arrival = clock.units(earliest + clock.ticks(arc.transfer))
         message = f"{_route(arc)} until {arrival}, but '{edge.target}' starts at "
         yield Violation("communication", f"{message}{clock.units(start)}")
@@ -282,8 +316,8 @@ def _route(arc: _Arc) -> str:
     )
 
 
-def _occupants(placed: Sequence[Placed], clock: _Clock) -> Iterator[Occupant]:
+def _occupants(placed: Sequence[Placed], spans: Mapping[str, _Span]) -> Iterator[Occupant]:
     for item in placed:
         demand = [(name, exact(amount)) for name, amount in item.demand.items()]
-        start, end = clock.ticks(item.start), clock.ticks(item.end)
-        yield Occupant(item.task.id, start, end, item.node, demand)
+        span = spans[item.task.id]
+        yield Occupant(item.task.id, span.start, span.end, item.node, demand)

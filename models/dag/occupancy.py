@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from allocsolve.models.dag.data import DagData, Resource
 from allocsolve.models.exact import exact, plain
@@ -21,8 +21,7 @@ _NAMED = 8
 """At most so many task ids are listed in one message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Occupant:
+class Occupant(NamedTuple):
     """A task in its place: ticks of the checker's grid, exact demands."""
 
     task: str
@@ -32,8 +31,7 @@ class Occupant:
     demand: Sequence[tuple[str, Fraction]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
+class _Use(NamedTuple):
     task: str
     start: int
     end: int
