@@ -63,7 +63,9 @@ class Builder:
         self._stop = stop
         self._assigned: IntArray | None = None
 
-    def build(self, rule: str, *, inserts: bool = True) -> Placement | None:
+    def build(
+        self, rule: str, *, inserts: bool = True, statistic: str = "mean"
+    ) -> Placement | None:
         """Return the placement of a rule of ``RULES``, repaired if it gets stuck.
 
         Parameters
@@ -71,8 +73,11 @@ class Builder:
         inserts
             Whether a task may start in a gap between tasks placed before it (insertion), or
             only after the last one of a slot (append).
+        statistic
+            How ranks estimate times on different nodes.
         """
-        return self.follow(RULES[rule](self.graph, self.ranks), inserts=inserts)
+        ranks = self.ranks if statistic == "mean" else Ranks(self.graph, statistic)
+        return self.follow(RULES[rule](self.graph, ranks), inserts=inserts)
 
     def follow(self, recipe: Recipe, *, inserts: bool = True) -> Placement | None:
         """Return the placement of a recipe; None if none was found, or the run was stopped."""

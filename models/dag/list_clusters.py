@@ -17,7 +17,7 @@ import numpy as np
 from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
 from allocsolve.models.dag.graph import CommGraph
 from allocsolve.models.dag.list_board import Tables, tables_of
-from allocsolve.models.dag.list_ranks import Means, upward_rank
+from allocsolve.models.dag.list_ranks import Estimates, upward_rank
 from allocsolve.models.kernels import kernel
 
 __all__ = ["cluster_nodes", "clusters"]
@@ -39,7 +39,7 @@ class _Growth(NamedTuple):
     missing: IntArray
 
 
-def clusters(graph: CommGraph, means: Means) -> IntArray:
+def clusters(graph: CommGraph, means: Estimates) -> IntArray:
     """Return the cluster of each task, int64 (n,), named after its first task.
 
     Only tasks that can all run on one node are put together.

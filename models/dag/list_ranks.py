@@ -1,8 +1,10 @@
 """Priorities of tasks with communication: ranks, levels, cost tables, and orders made of them.
 
-Times differ between nodes, so ranks take means: the mean duration over the nodes where a
-task can run, and for an edge the mean latency and transfer time over all linked pairs of
-different nodes.
+Times differ between nodes, so ranks take estimates: as published the mean duration over the
+nodes where a task can run, and for an edge the mean latency and transfer time over all linked
+pairs of different nodes. Other statistics give other orders, none of which is always better
+(Zhao and Sakellariou, "An experimental investigation into the rank function of the
+heterogeneous earliest finish time scheduling algorithm", Euro-Par 2003).
 """
 
 from __future__ import annotations
@@ -17,8 +19,10 @@ from allocsolve.models.dag.graph import CommGraph
 from allocsolve.models.kernels import kernel
 
 __all__ = [
-    "Means",
+    "STATISTICS",
+    "Estimates",
     "downward_rank",
+    "estimated_times",
     "mean_times",
     "median_duration",
     "optimistic_cost",
@@ -26,16 +30,52 @@ __all__ = [
     "upward_rank",
 ]
 
+STATISTICS = ("mean", "median", "best", "worst")
+"""Ways to make one number of the times on different nodes."""
+
 
 @dataclass(frozen=True, eq=False)
-class Means:
-    """Mean times of a graph: duration float64 (n,), lag plus mean delay float64 (e,)."""
+class Estimates:
+    """Estimated times of a graph: duration float64 (n,), lag plus delay float64 (e,)."""
 
     duration: FloatArray
     delay: FloatArray
 
 
-def mean_times(graph: CommGraph) -> Means:
+def estimated_times(graph: CommGraph, statistic: str) -> Estimates:
+    """Return the times that a statistic of :data:`STATISTICS` gives, in ticks.
+
+    ``median`` is the lower one. All but ``mean`` take the delays of one link: of the linked
+    pairs of different nodes the one that is best, worst or in the middle for the mean amount
+    of data.
+    """
+    if statistic == "mean":
+        return mean_times(graph)
+    able, largest = graph.eligible, np.iinfo(np.int64).max
+    if statistic == "median":
+        duration = median_duration(graph)
+    elif statistic == "best":
+        least = np.where(able, graph.duration, largest).min(axis=1, initial=largest)
+        duration = np.where(able.any(axis=1), least, 0).astype(np.float64)
+    else:
+        duration = graph.duration.max(axis=1, initial=0).astype(np.float64)
+    return Estimates(duration, graph.edge_lag + _delay_of_one_link(graph, statistic))
+
+
+def _delay_of_one_link(graph: CommGraph, statistic: str) -> FloatArray:
+    pairs = graph.linked & ~np.eye(graph.nodes, dtype=bool)
+    latency, unit = graph.latency[pairs], graph.data_time[pairs]
+    sends = graph.edge_data > 0
+    if not len(latency) or not sends.any():
+        return np.zeros(len(sends))
+    ranked = np.argsort(latency + unit * graph.edge_data[sends].mean(), kind="stable")
+    place = {"best": 0, "median": (len(ranked) - 1) // 2, "worst": len(ranked) - 1}[statistic]
+    link = ranked[place]
+    delay = np.where(sends, latency[link] + graph.edge_data * unit[link], 0)
+    return delay.astype(np.float64)
+
+
+def mean_times(graph: CommGraph) -> Estimates:
     """Return the mean durations and delays, in ticks."""
     able = graph.eligible
     total = np.where(able, graph.duration, 0).sum(axis=1)
@@ -45,7 +85,7 @@ def mean_times(graph: CommGraph) -> Means:
     latency = int(graph.latency[pairs].sum()) / count
     unit = int(graph.data_time[pairs].sum()) / count
     delay = np.where(graph.edge_data > 0, latency + graph.edge_data * unit, 0.0)
-    return Means(duration, delay + graph.edge_lag)
+    return Estimates(duration, delay + graph.edge_lag)
 
 
 def median_duration(graph: CommGraph) -> FloatArray:

@@ -37,9 +37,9 @@ from allocsolve.models.dag.graph import NOT_ELIGIBLE, CommGraph
 from allocsolve.models.dag.list_board import NO_BIAS
 from allocsolve.models.dag.list_clusters import cluster_nodes, clusters
 from allocsolve.models.dag.list_ranks import (
-    Means,
+    Estimates,
     downward_rank,
-    mean_times,
+    estimated_times,
     median_duration,
     optimistic_cost,
     order_by,
@@ -82,26 +82,33 @@ class Recipe:
 
 
 class Ranks:
-    """Priorities of a graph, each computed once when it is first asked for."""
+    """Priorities of a graph, each computed once when it is first asked for.
 
-    def __init__(self, graph: CommGraph) -> None:
+    Parameters
+    ----------
+    statistic
+        How times on different nodes are estimated, one of ``STATISTICS``.
+    """
+
+    def __init__(self, graph: CommGraph, statistic: str = "mean") -> None:
         self.graph = graph
+        self._statistic = statistic
 
     @cached_property
-    def means(self) -> Means:
-        """Mean durations and delays."""
-        return mean_times(self.graph)
+    def estimates(self) -> Estimates:
+        """Durations and delays."""
+        return estimated_times(self.graph, self._statistic)
 
     @cached_property
     def upward(self) -> FloatArray:
         """Upward rank."""
-        return upward_rank(self.graph, self.means.duration, self.means.delay)
+        return upward_rank(self.graph, self.estimates.duration, self.estimates.delay)
 
     @cached_property
     def level(self) -> FloatArray:
         """Static level: the longest path of durations to the end, without communication."""
         lag = self.graph.edge_lag.astype(np.float64)
-        return upward_rank(self.graph, self.means.duration, lag)
+        return upward_rank(self.graph, self.estimates.duration, lag)
 
     @cached_property
     def downhill(self) -> IntArray:
@@ -121,8 +128,8 @@ def _heft(graph: CommGraph, ranks: Ranks) -> Recipe:
 
 def _cpop(graph: CommGraph, ranks: Ranks) -> Recipe:
     """Give the tasks of a critical path one node, and priority to long paths through a task."""
-    means = ranks.means
-    priority = ranks.upward + downward_rank(graph, means.duration, means.delay)
+    times = ranks.estimates
+    priority = ranks.upward + downward_rank(graph, times.duration, times.delay)
     path = _critical_path(graph, priority)
     work = graph.duration[path].sum(axis=0)
     able = graph.eligible[path]
@@ -147,7 +154,7 @@ def _critical_path(graph: CommGraph, priority: FloatArray) -> IntArray:
 
 def _peft(graph: CommGraph, ranks: Ranks) -> Recipe:
     """Rank tasks by their mean optimistic cost, and add that cost where nodes are compared."""
-    cost = optimistic_cost(graph, ranks.means.delay)
+    cost = optimistic_cost(graph, ranks.estimates.delay)
     cost[~np.isfinite(cost)] = 0.0
     return Recipe(graph.eligible, order_by(graph, cost.mean(axis=1)), cost)
 
@@ -181,7 +188,7 @@ def _one_node(graph: CommGraph, ranks: Ranks) -> Recipe:
 
 def _clusters(graph: CommGraph, ranks: Ranks) -> Recipe:
     """Keep clusters of a dominant sequence on one node each."""
-    node = cluster_nodes(graph, clusters(graph, ranks.means))
+    node = cluster_nodes(graph, clusters(graph, ranks.estimates))
     return Recipe(preferring(graph, node), ranks.downhill)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from allocsolve.models.dag.answer import Schedule
@@ -17,6 +18,8 @@ from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.settings import read_words
 
 __all__ = [
+    "APPENDING",
+    "HEFT_SETTINGS",
     "SETTINGS",
     "begin",
     "clusters",
@@ -39,7 +42,14 @@ SETTINGS: Mapping[str, Sequence[str]] = {"placement": ("published", "insertion",
 """``placement``: whether a task may start in a gap before tasks that were placed earlier, or
 only after them; unless it is set, as the authors of each method do."""
 
-_APPENDING = frozenset({"etf", "dls", "min_min", "max_min", "sufferage"})
+HEFT_SETTINGS: Mapping[str, Sequence[str]] = {
+    **SETTINGS,
+    "ranks": ("mean", "median", "best", "worst", "all"),
+}
+"""``ranks``: how the ranks of HEFT estimate times that differ between nodes; ``all`` tries
+each and keeps the best schedule."""
+
+APPENDING = frozenset({"etf", "dls", "min_min", "max_min", "sufferage"})
 """Methods whose authors append."""
 
 _UNCOMPILED = (
@@ -65,9 +75,16 @@ def compiled(control: Control[Schedule]) -> bool:
 
 
 def offer_rules(
-    graph: CommGraph, control: Control[Schedule], rules: Sequence[str], placement: str = "published"
+    graph: CommGraph,
+    control: Control[Schedule],
+    rules: Sequence[str],
+    placement: str = "published",
+    statistics: Sequence[str] = ("mean",),
 ) -> Termination:
     """Offer the schedule of each rule until the run should end; the first one is completed.
+
+    Each rule may take an equal share of the time that is left; what it leaves over goes to
+    the rules after it.
 
     Returns
     -------
@@ -76,15 +93,44 @@ def offer_rules(
     """
     from allocsolve.models.dag.list_build import Builder
 
-    builder = Builder(graph, stop=lambda: _should_stop(control))
-    for rule in rules:
-        if _should_stop(control):
+    turn = _Turn(control)
+    builder = Builder(graph, stop=turn.is_over)
+    ways = [(rule, statistic) for rule in rules for statistic in statistics]
+    for done, (rule, statistic) in enumerate(ways):
+        turn.begin(len(ways) - done)
+        if turn.is_over():
             break
-        inserts = rule not in _APPENDING if placement == "published" else placement == "insertion"
-        found = builder.build(rule, inserts=inserts)
+        inserts = rule not in APPENDING if placement == "published" else placement == "insertion"
+        found = builder.build(rule, inserts=inserts, statistic=statistic)
         if found is not None:
-            control.offer(found.schedule(), found.makespan, rule)
-    return control.stopped() or Termination.FINISHED
+            source = rule if statistic == "mean" else f"{rule}_{statistic}"
+            control.offer(found.schedule(), found.makespan, source)
+    cut = Termination.TIME_LIMIT if turn.was_cut else Termination.FINISHED
+    return control.stopped() or cut
+
+
+class _Turn:
+    """The time of one rule after another."""
+
+    def __init__(self, control: Control[Schedule]) -> None:
+        self._control = control
+        self._left_at_end = -math.inf
+        self.was_cut = False
+        """Whether some rule was stopped because its share was used up."""
+
+    def begin(self, waiting: int) -> None:
+        """Give the next rule its share among so many that wait, itself included."""
+        left = self._control.remaining()
+        self._left_at_end = -math.inf if math.isinf(left) else left - left / waiting
+
+    def is_over(self) -> bool:
+        """Whether the rule should end; a run without an answer goes on to its first one."""
+        if _should_stop(self._control):
+            return True
+        if self._control.answer is None or self._control.remaining() > self._left_at_end:
+            return False
+        self.was_cut = True
+        return True
 
 
 def _should_stop(control: Control[Schedule]) -> bool:
@@ -124,12 +170,15 @@ def _plain(
 def _solve(
     method: str, rules: Sequence[str], problem: DagProblem, control: Control[Schedule]
 ) -> Outcome:
-    words = read_words(method, control.limits.options, SETTINGS)
-    shown = {key: word for key, word in words.items() if word != SETTINGS[key][0]}
+    known = HEFT_SETTINGS if method == "heft" else SETTINGS
+    words = read_words(method, control.limits.options, known)
+    shown = {key: word for key, word in words.items() if word != known[key][0]}
     graph = begin(problem, control)
     if not compiled(control):
         return _plain(problem, graph, control, shown)
-    ended_by = offer_rules(graph, control, rules, words["placement"])
+    ranks = words.get("ranks", "mean")
+    statistics = known["ranks"][:-1] if ranks == "all" else (ranks,)
+    ended_by = offer_rules(graph, control, rules, words["placement"], statistics)
     return conclude(problem, control, ended_by, shown)
 
 

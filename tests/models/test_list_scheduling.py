@@ -23,8 +23,14 @@ from allocsolve.models.dag.list_build import Builder, Placement
 from allocsolve.models.dag.list_clusters import clusters
 from allocsolve.models.dag.list_pairs import goes_by_pairs
 from allocsolve.models.dag.list_plain import plain_schedule
-from allocsolve.models.dag.list_ranks import mean_times, optimistic_cost, upward_rank
-from allocsolve.models.dag.list_rules import RULES
+from allocsolve.models.dag.list_ranks import (
+    STATISTICS,
+    estimated_times,
+    mean_times,
+    optimistic_cost,
+    upward_rank,
+)
+from allocsolve.models.dag.list_rules import RULES, Ranks
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
 
@@ -143,6 +149,50 @@ def test_upward_ranks_are_the_published_ones() -> None:
     rank = upward_rank(graph, means.duration, means.delay)
     published = [108.0, 77.0, 80.0, 80.0, 69.0, 63.333, 42.667, 35.667, 44.333, 14.667]
     assert rank == pytest.approx(published, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "durations", "delay"),
+    [
+        ("mean", [4.0, 5.0], 1 + 7.0),
+        ("median", [2.0, 5.0], 1 + 4.0),
+        ("best", [1.0, 5.0], 1 + 2.0),
+        ("worst", [9.0, 5.0], 1 + 15.0),
+    ],
+)
+def test_times_are_estimated_by_each_statistic(
+    statistic: str, durations: list[float], delay: float
+) -> None:
+    """Links of 2, 4 and 15 for the data of 2, a lag of 1; nodes that are not eligible are out."""
+    problem = DagProblem(
+        tasks=[Task(id="a"), Task(id="b")],
+        edges=[Edge(source="a", target="b", data=2, min_lag=1)],
+        nodes=[Node(id=name) for name in "xyz"],
+        durations={"a": {"x": 1, "y": 2, "z": 9}, "b": {"y": 5}},
+        links=[
+            Link(between=("x", "y"), latency=2, bandwidth=None),
+            Link(between=("x", "z"), latency=0, bandwidth=0.5),
+            Link(between=("y", "z"), latency=5, bandwidth=0.2),
+        ],
+    )
+    graph = CommGraph.of(problem)
+    times = estimated_times(graph, statistic)
+    tick = float(problem.arrays.tick)
+    assert (times.duration * tick).tolist() == pytest.approx(durations)
+    assert (times.delay * tick).tolist() == pytest.approx([delay])
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_every_statistic_gives_an_order_along_the_edges(statistic: str) -> None:
+    """Ranks of other statistics must still put a task before its successors."""
+    for seed in range(SEEDS):
+        graph = CommGraph.of(random_problem(seed))
+        position = np.argsort(Ranks(graph, statistic).downhill)
+        assert (position[graph.edge_source] < position[graph.edge_target]).all(), seed
+        placement = Builder(graph).build("heft", statistic=statistic)
+        if placement is not None:
+            entries = placement.schedule().entries()
+            assert check(graph.problem, entries).violations == (), seed
 
 
 def test_the_optimistic_cost_of_a_chain_is_exact() -> None:

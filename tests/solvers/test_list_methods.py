@@ -10,14 +10,19 @@ from collections.abc import Callable
 import pytest
 
 import allocsolve
+from allocsolve.models.dag import list_build
+from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.data import Edge, Link, Node, Task
 from allocsolve.models.dag.graph import CommGraph
 from allocsolve.models.dag.list_board import KERNELS
 from allocsolve.models.dag.list_groups import speed_groups
+from allocsolve.models.dag.list_plain import plain_schedule
 from allocsolve.models.dag.list_rules import RULES
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
-from allocsolve.models.result import Status
+from allocsolve.models.result import Status, Termination
+from allocsolve.solvers import control as control_module
+from allocsolve.solvers.control import Control, Limits
 from allocsolve.solvers.dag import list_methods
 from allocsolve.solvers.dag.getf_lp import solve_lp
 from allocsolve.solvers.routes import METHODS, kernel_sets
@@ -78,6 +83,62 @@ def test_placement_is_a_setting_with_words() -> None:
         allocsolve.solve(problem, method="heft", options={"placement": "apend"})
     with pytest.raises(UsageError, match="no setting 'samples'"):
         allocsolve.solve(problem, method="heft", options={"samples": "3"})
+
+
+def test_all_ranks_are_the_best_of_each() -> None:
+    """Zhao and Sakellariou found no rank that is always best, so all of them can be tried."""
+    differ = 0
+    for seed in range(30):
+        problem = related_problem(seed)
+        values = {
+            ranks: allocsolve.solve(problem, method="heft", options={"ranks": ranks})
+            for ranks in ("mean", "median", "best", "worst", "all")
+        }
+        lengths = {ranks: result.objective.value for ranks, result in values.items()}
+        assert lengths["mean"] == allocsolve.solve(problem, method="heft").objective.value
+        assert lengths.pop("all") == min(lengths.values())
+        differ += len(set(lengths.values())) > 1
+        assert values["worst"].solver.options == {"ranks": "worst"}
+    assert differ > 2
+    with pytest.raises(UsageError, match="no setting 'ranks'"):
+        allocsolve.solve(problem, method="etf", options={"ranks": "all"})
+
+
+class _Clock:
+    """A clock that a fake rule moves on."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_no_rule_starves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that never ends is stopped after its share; what others leave over is passed on."""
+    clock = _Clock()
+    monkeypatch.setattr(control_module, "time", clock)
+    graph = CommGraph.of(related_problem(1))
+    control: Control[Schedule] = Control(Limits(deadline=100.0))
+    control.offer(serial(graph), 10**9, "first")
+    used: dict[str, float] = {}
+
+    def build(self: list_build.Builder, rule: str, **_: object) -> None:
+        began = clock.now
+        while clock.now < began + (1000 if rule == "endless" else 1) and not self._stop():
+            clock.now += 0.25
+        used[rule] = clock.now - began
+
+    monkeypatch.setattr(list_build.Builder, "build", build)
+    ended_by = list_methods.offer_rules(graph, control, ("short", "endless", "other", "last"))
+    assert used == {"short": 1.0, "endless": 33.0, "other": 1.0, "last": 1.0}
+    assert ended_by is Termination.TIME_LIMIT
+
+
+def serial(graph: CommGraph) -> Schedule:
+    schedule = plain_schedule(graph, lambda: False)
+    assert schedule is not None
+    return schedule
 
 
 def test_uncompiled_kernels_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
