@@ -47,15 +47,9 @@ def build_arrays(data: DagData) -> DagArrays:
     links = _Links(data, data_unit, active=any(edge.data for edge in edges), warnings=warnings)
     releases = [exact(task.release) for task in data.tasks]
     deadlines = [None if t.deadline is None else exact(t.deadline) for t in data.tasks]
-    tick = grid(
-        [
-            *releases,
-            *(value for value in deadlines if value is not None),
-            *modes.grids(),
-            *(lag for edge in edges for lag in (edge.min_lag, edge.max_lag) if lag is not None),
-            *links.times,
-        ]
-    )
+    lags = [lag for edge in edges for lag in (edge.min_lag, edge.max_lag)]
+    times = [*releases, *deadlines, *modes.grids(), *lags, *links.times]
+    tick = grid(time for time in times if time is not None)
     _refuse_extreme(tick, "times")
     scale = _Scale(tick)
     durations = modes.ticks(tick)
