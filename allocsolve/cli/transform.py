@@ -75,11 +75,12 @@ def export(
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
-    from allocsolve.cli.inputs import output_path
+    from allocsolve.cli.inputs import output_path, spare
 
     target = output_path(output)
     form = _export_form(target, to)
     console.output.require(target)
+    spare(target, instance, solution, nodes)
     problem, entries = _scheduled(instance, solution, format_name, nodes, index_base)
 
     from allocsolve.report.export import schedule_text
@@ -154,10 +155,12 @@ def plot(
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
     from allocsolve.cli import values
+    from allocsolve.cli.inputs import spare
 
     target = Path(output)
     form = values.choice("suffix of -o", target.suffix.lower(), (".svg", ".png", ".html"))
     console.output.require(target)
+    spare(target, instance, solution, nodes)
     problem, entries = _scheduled(instance, solution, format_name, nodes, index_base)
 
     from allocsolve.plots import gantt
