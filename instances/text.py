@@ -118,7 +118,7 @@ def amount(token: str, line: int, what: str, *, negative: bool = False) -> Numbe
 def _number(token: str) -> int | Number:
     if len(token) > _LONGEST:
         raise ValueError("too long")
-    if token.isascii() and token.isdigit():
+    if len(token) < 300 and token.isascii() and token.isdigit():
         return int(token)
     if not _NUMERAL.fullmatch(token):
         raise ValueError("not a numeral")
