@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from allocsolve.instances.losses import common_losses, refuse_inexpressible
 from allocsolve.instances.numerals import Numerals
+from allocsolve.instances.resources import resource_ids
 from allocsolve.models.dag.arrays import NO_LIMIT, DagArrays
 from allocsolve.models.dag.problem import DagProblem, Feature
 
@@ -49,11 +50,7 @@ class Project:
     @property
     def resource_ids(self) -> list[str]:
         """Names that the formats give to the resources: R1, R2, ..., N1, ..."""
-        return _resource_ids(self.renewable, self.nonrenewable)
-
-
-def _resource_ids(renewable: int, nonrenewable: int) -> list[str]:
-    return [f"R{k + 1}" for k in range(renewable)] + [f"N{k + 1}" for k in range(nonrenewable)]
+        return resource_ids(self.renewable, self.nonrenewable)
 
 
 def project_of(
@@ -83,7 +80,7 @@ def project_of(
     elif [task.id for task in problem.tasks] != [str(base + i) for i in range(len(problem.tasks))]:
         losses.append("task ids replaced by numbers in the order of the instance")
     ids = [problem.resources[r].id for r in order]
-    if ids != _resource_ids(renewable, len(order) - renewable):
+    if ids != resource_ids(renewable, len(order) - renewable):
         losses.append("resource ids replaced by R1, R2, ... and N1, N2, ...")
     if problem.nodes:
         losses.append("nodes left out: no task runs on one")

@@ -10,7 +10,18 @@ from decimal import Decimal
 from allocsolve.models.errors import InputError
 from allocsolve.models.exact import Number, exact
 
-__all__ = ["Row", "Span", "amount", "counts", "lines", "plural", "rows", "shorten", "whole"]
+__all__ = [
+    "Row",
+    "Span",
+    "amount",
+    "counts",
+    "lines",
+    "plural",
+    "rows",
+    "shorten",
+    "whole",
+    "wrong_length",
+]
 
 _NUMERAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
 _COMMENT = re.compile(r"#|//")
@@ -107,7 +118,7 @@ def amount(token: str, line: int, what: str, *, negative: bool = False) -> Numbe
 def _number(token: str) -> int | Number:
     if len(token) > _LONGEST:
         raise ValueError("too long")
-    if token.isascii() and token.isdigit():
+    if len(token) < 300 and token.isascii() and token.isdigit():
         return int(token)
     if not _NUMERAL.fullmatch(token):
         raise ValueError("not a numeral")
@@ -146,3 +157,14 @@ def counts(row: Row) -> list[int] | None:
     """Return the row as non-negative whole numbers, None if one of its tokens is not one."""
     short = (token.isascii() and token.isdigit() and len(token) < 10 for token in row.tokens)
     return [int(token) for token in row.tokens] if all(short) else None
+
+
+def wrong_length(row: Row, owner: str, expected: str) -> InputError:
+    """Return the error of a line that holds more or fewer values than its counts announce."""
+    return InputError(
+        f"{owner} has {plural(len(row.tokens), 'value')} ('{shorten(' '.join(row.tokens))}'), "
+        f"expected: {expected}",
+        allowed=expected,
+        remedy="complete the line, correct its counts, or delete what is left over",
+        line=row.line,
+    )

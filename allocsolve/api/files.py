@@ -30,16 +30,27 @@ def to_bytes(item: Written, format: str | None = None) -> tuple[bytes, list[str]
     ----------
     format
         For a problem the name of a format (default native), for a schedule ``csv`` or
-        ``chrome`` (default csv).
+        ``chrome`` (default csv), for the schedule of a result the same (default: its document).
+
+    Raises
+    ------
+    UsageError
+        If an object has no such format.
+    NoSolution
+        If the schedule of a result without an answer is asked for.
     """
     if isinstance(item, DagProblem):
         text, losses = render(item, format or "native")
         return text.encode(), losses
+    if isinstance(item, DagResult) and format is not None:
+        item = item.schedule
     if isinstance(item, Schedule):
         return schedule_text(item.problem, item.entries(), format or "csv").encode(), []
-    if isinstance(item, BoundReport):
-        return encode_bounds(item), []
-    return document_to_bytes(result_to_document(item)), []
+    if isinstance(item, DagResult):
+        return document_to_bytes(result_to_document(item)), []
+    if format is not None:
+        raise UsageError(f"bounds have one format only, not '{format}'")
+    return encode_bounds(item), []
 
 
 def write(
@@ -65,14 +76,23 @@ def write(
         If the file cannot be written.
     """
     wanted = format
-    if isinstance(item, DagProblem) and format is None and isinstance(target, str | os.PathLike):
-        wanted = output_format(Path(target))
+    if format is None and isinstance(target, str | os.PathLike):
+        wanted = _format_by_suffix(item, Path(target))
     data, losses = to_bytes(item, wanted)
     if isinstance(target, str | os.PathLike):
         replace_file(Path(target), data)
     else:
         target.write(data)
     return losses
+
+
+def _format_by_suffix(item: Written, path: Path) -> str | None:
+    if isinstance(item, DagProblem):
+        return output_format(path)
+    suffix = path.suffix.lower()
+    if isinstance(item, Schedule) and suffix in (".json", ".trace"):
+        return "chrome"
+    return "csv" if isinstance(item, DagResult) and suffix == ".csv" else None
 
 
 def output_format(path: Path) -> str:
@@ -97,11 +117,11 @@ def replace_file(path: Path, data: bytes) -> None:
 
     A link is followed; devices and pipes are written to directly.
     """
-    path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file():
         path.write_bytes(data)
         return
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    path = Path(os.path.realpath(path))
+    draft = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         with draft.open("xb") as stream:
             stream.write(data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +13,7 @@ from allocsolve.models.errors import UsageError
 __all__ = ["Request"]
 
 _LARGEST_SEED = 2**31 - 1
+_MOST_THREADS = 1024
 
 
 @dataclass(frozen=True)
@@ -49,15 +50,17 @@ class Request:
     elapsed: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        limit = self.time_limit
-        if limit is not None and not (math.isfinite(limit) and limit >= 0):
-            raise UsageError(f"time limit {limit} is not allowed: seconds of at least 0, or none")
-        if not (math.isfinite(self.gap) and self.gap >= 0):
-            raise UsageError(f"gap {self.gap} is not allowed: a number of at least 0")
-        if self.threads is not None and self.threads < 1:
-            raise UsageError(f"threads {self.threads} is not allowed: at least 1")
-        if not 0 <= self.seed <= _LARGEST_SEED:
-            raise UsageError(f"seed {self.seed} is not allowed: 0 .. {_LARGEST_SEED}")
+        for name in ("method", "objective"):
+            if not isinstance(getattr(self, name), str):
+                raise _refused(name, getattr(self, name), "a name")
+        if self.time_limit is not None and not _is_amount(self.time_limit):
+            raise _refused("time limit", self.time_limit, "seconds of at least 0, or none")
+        if not _is_amount(self.gap):
+            raise _refused("gap", self.gap, "a number of at least 0")
+        if self.threads is not None and not _is_whole(self.threads, 1, _MOST_THREADS):
+            raise _refused("threads", self.threads, f"1 .. {_MOST_THREADS}")
+        if not _is_whole(self.seed, 0, _LARGEST_SEED):
+            raise _refused("seed", self.seed, f"0 .. {_LARGEST_SEED}")
 
     @property
     def deadline(self) -> float | None:
@@ -68,3 +71,18 @@ class Request:
     def thread_count(self) -> int:
         """Threads that an engine may use."""
         return self.threads or physical_cores()
+
+
+def _is_amount(value: object) -> bool:
+    """Whether a value is a number that is finite and not negative."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 0 <= value <= sys.float_info.max
+
+
+def _is_whole(value: object, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def _refused(name: str, value: object, allowed: str) -> UsageError:
+    return UsageError(f"{name} {value!r} is not allowed: {allowed}")

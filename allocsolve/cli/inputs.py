@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from allocsolve.models.errors import InputError, UsageError
 if TYPE_CHECKING:
     from allocsolve.models.dag.problem import DagProblem
 
-__all__ = ["one_stdin", "output_path", "read_document", "read_instance"]
+__all__ = ["one_stdin", "output_path", "read_document", "read_instance", "spare"]
 
 
 def one_stdin(*arguments: str | None) -> None:
@@ -64,4 +65,31 @@ def read_document(name: str) -> bytes:
 
 def output_path(target: str | None) -> Path | None:
     """Return the file to write, None for standard output (also written as ``-``)."""
-    return None if target is None or target == "-" else Path(target)
+    return None if target in (None, "-", "/dev/stdout") else Path(target)
+
+
+def spare(target: Path | None, *others: str | None) -> None:
+    """Refuse to write onto a file that the verb reads or writes too.
+
+    Raises
+    ------
+    UsageError
+        If the target is one of the other files, also under another name.
+    """
+    for other in others:
+        if target is not None and other not in (None, "-") and _same_file(target, other):
+            raise UsageError(
+                f"'{target}' would be overwritten, but it is '{other}' of the same call"
+                "\n  allowed: another file to write"
+            )
+
+
+def _same_file(target: Path, other: str) -> bool:
+    try:
+        if target.exists() and not target.is_file():  # a device or a pipe
+            return False
+        return os.path.realpath(target) == os.path.realpath(other) or os.path.samefile(
+            target, other
+        )
+    except OSError:
+        return False

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 __all__ = ["Interrupted", "Interrupts"]
 
 _PATIENCE = 0.7
 """Seconds after which reading is given up; an interrupt is answered within a second."""
+
+_AGAIN = 0.2
+"""Seconds until an interrupt is raised again: a destructor or callback may swallow it."""
 
 
 class Interrupted(BaseException):
@@ -39,6 +47,13 @@ class Interrupts:
                     signal.signal(number, self._handle)
             except ValueError:
                 return
+        self._report = sys.unraisablehook
+        sys.unraisablehook = self._keep_silent
+
+    def _keep_silent(self, event: UnraisableHookArgs) -> None:
+        """Say nothing of an interrupt that was swallowed: it comes again."""
+        if event.exc_type is not Interrupted:
+            self._report(event)
 
     @property
     def exit_code(self) -> int | None:
@@ -56,6 +71,10 @@ class Interrupts:
         if self.number is not None:
             cancel()
 
+    def settle(self) -> None:
+        """Raise no more: the interrupt has arrived where it ends the process."""
+        self._set_alarm(0)
+
     def _handle(self, number: int, _: FrameType | None) -> None:
         if self.number is not None:
             os._exit(128 + number)
@@ -65,13 +84,14 @@ class Interrupts:
         elif self._deferred:
             self._set_alarm(_PATIENCE)
         else:
+            self._set_alarm(_AGAIN)
             raise Interrupted
 
     def _set_alarm(self, seconds: float) -> None:
         if hasattr(signal, "setitimer"):
             if seconds:
                 signal.signal(signal.SIGALRM, self._give_up)
-            signal.setitimer(signal.ITIMER_REAL, seconds)
+            signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN if seconds else 0)
 
     @staticmethod
     def _give_up(_: int, __: FrameType | None) -> None:

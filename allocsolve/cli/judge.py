@@ -29,11 +29,18 @@ def check(
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
-    from allocsolve.cli.inputs import one_stdin, output_path, read_document, read_instance
+    from allocsolve.cli.inputs import (
+        one_stdin,
+        output_path,
+        read_document,
+        read_instance,
+        spare,
+    )
 
     one_stdin(instance, solution)
     target = output_path(output)
     console.output.require(target)
+    spare(target, instance, solution, nodes)
     problem = read_instance(instance, format_name, nodes, index_base)
     data = read_document(solution)
 
@@ -72,10 +79,11 @@ def bound(
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
-    from allocsolve.cli.inputs import output_path, read_instance
+    from allocsolve.cli.inputs import output_path, read_instance, spare
 
     target = output_path(output)
     console.output.require(target)
+    spare(target, instance, nodes)
     problem = read_instance(instance, format_name, nodes, index_base)
 
     from allocsolve.api.judging import bound as find_bounds

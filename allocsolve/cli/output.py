@@ -41,14 +41,19 @@ class Output:
         Raises
         ------
         OutputError
-            If standard output is closed or the folder of the file does not exist.
+            If standard output is closed or no file of this name can exist.
         """
         if target is None:
             if self._descriptor is None:
                 raise OutputError("standard output is closed")
-        elif not target.parent.is_dir():
+            return
+        try:
+            has_folder, is_folder = target.parent.is_dir(), target.is_dir()
+        except OSError as error:  # a name that is too long, a folder that cannot be searched
+            raise OutputError(f"{target}: {error.strerror}") from None
+        if not has_folder:
             raise OutputError(f"{target}: there is no folder '{target.parent}'")
-        elif target.is_dir():
+        if is_folder:
             raise OutputError(f"{target}: is a folder")
 
     def emit(self, data: bytes, target: Path | None = None) -> None:

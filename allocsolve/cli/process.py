@@ -34,6 +34,7 @@ def _guarded(words: Sequence[str], console: Console) -> int:
         tell(str(error))
         return error.exit_code
     except (Interrupted, KeyboardInterrupt):
+        console.interrupts.settle()
         tell("interrupted")
         return console.interrupts.exit_code or 130
     except RecursionError as error:

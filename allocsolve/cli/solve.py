@@ -82,13 +82,18 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
     }
     target = inputs.output_path(output)
     console.output.require(target)
-    with Voice(console, progress, Path(log) if log else None) as voice:
+    log_file = Path(log) if log else None
+    inputs.spare(target, instance, nodes, log)
+    inputs.spare(log_file, instance, nodes, warm_start)
+    with Voice(console, progress, log_file) as voice:
         began = time.monotonic()
         problem = inputs.read_instance(instance, format_name, nodes, index_base)
         wanted |= {"started": console.started, "elapsed": {"read": time.monotonic() - began}}
         result = _run(console, problem, wanted, voice, warm_start)
         voice.conclude(result)
-    return _deliver(console, result, target)
+    code = _deliver(console, result, target)
+    voice.confirm()
+    return code
 
 
 def _run(
@@ -143,19 +148,34 @@ class Voice:
         self._reporter = reporter(progress, quiet=console.verbosity < 0)
         self._log = log
         self._file: TextIO | None = None
+        self._failure: OutputError | None = None
 
     def __enter__(self) -> Voice:
         if self._log is not None:
             try:
-                self._file = self._log.open("w", encoding="utf-8")
+                self._file = self._log.open("w", encoding="utf-8", errors="backslashreplace")
             except OSError as error:
                 raise OutputError(f"{self._log}: {error.strerror}") from None
         return self
 
     def __exit__(self, *_: object) -> None:
         self._reporter.close()
-        if self._file is not None:
-            self._file.close()
+        self._end_log()
+
+    def _end_log(self) -> None:
+        file, self._file = self._file, None
+        if file is None:
+            return
+        try:
+            file.close()
+        except OSError as error:
+            self._lose_log(error)
+
+    def _lose_log(self, error: OSError) -> None:
+        """Remember the first failure: a log that cannot be written costs no answer."""
+        if self._failure is None:
+            self._failure = OutputError(f"{self._log}: {error.strerror}")
+        self._end_log()
 
     @property
     def listener(self) -> Callable[[Progress], None] | None:
@@ -167,6 +187,17 @@ class Voice:
 
         self._reporter(event)
         self._write(plain_line(event))
+
+    def confirm(self) -> None:
+        """Tell that the log could not be written, now that the answer is.
+
+        Raises
+        ------
+        OutputError
+            If so.
+        """
+        if self._failure is not None:
+            raise self._failure
 
     def conclude(self, result: DagResult) -> None:
         """Write warnings and the end of the run to the log."""
@@ -181,4 +212,4 @@ class Voice:
             self._file.write(line + "\n")
             self._file.flush()
         except OSError as error:
-            raise OutputError(f"{self._log}: {error.strerror}") from None
+            self._lose_log(error)

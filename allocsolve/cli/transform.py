@@ -91,11 +91,12 @@ def export(  # noqa: PLR0913, PLR0917  # one parameter for each option
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
-    from allocsolve.cli.inputs import output_path, read_instance
+    from allocsolve.cli.inputs import output_path, read_instance, spare
 
     target = output_path(output)
     form = _export_form(target, to, solution, formulation)
     console.output.require(target)
+    spare(target, instance, solution, nodes)
     if solution is None:
         problem = read_instance(instance, format_name, nodes, index_base)
 
@@ -185,10 +186,12 @@ def plot(
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
     from allocsolve.cli import values
+    from allocsolve.cli.inputs import spare
 
     target = Path(output)
     form = values.choice("suffix of -o", target.suffix.lower(), (".svg", ".png", ".html"))
     console.output.require(target)
+    spare(target, instance, solution, nodes)
     problem, entries = _scheduled(instance, solution, format_name, nodes, index_base)
 
     from allocsolve.plots import gantt

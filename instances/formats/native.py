@@ -160,11 +160,18 @@ def _not_a_number(prefix: str, raw: object, steps: Steps) -> InputError:
     field, value = _last_name(steps), _value(raw, steps)
     range_ = "finite" if field in _SIGNED else "finite and non-negative"
     return InputError(
-        f"{prefix}{field} {_shown(value)} is not a number; it must be {range_}",
+        f"{prefix}{field} {_shown(value)} {_fault(value)}; it must be {range_}",
         allowed=f"a {range_.replace(' and', ',')} number",
         remedy="write a number without quotes" if isinstance(value, str) else f"correct {field}",
         path=path_text(steps),
     )
+
+
+def _fault(value: object) -> str:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if whole or (isinstance(value, Decimal) and value.is_finite()):
+        return "is beyond the range of floating-point numbers"
+    return "is not a number"
 
 
 def _last_name(steps: Steps) -> str:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from allocsolve.instances.draft import Draft
 from allocsolve.instances.project import project_of
-from allocsolve.instances.text import Row, Span, amount, plural, rows, shorten, whole
+from allocsolve.instances.resources import read_resources, resource_ids
+from allocsolve.instances.text import Row, Span, amount, plural, rows, shorten, whole, wrong_length
 from allocsolve.models.dag.data import DagDocument, Edge, Mode, Resource, Task
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import InputError
@@ -83,8 +84,7 @@ class _Header:
 
     @property
     def resources(self) -> list[str]:
-        renewable = [f"R{k + 1}" for k in range(self.renewable)]
-        return renewable + [f"N{k + 1}" for k in range(self.nonrenewable)]
+        return resource_ids(self.renewable, self.nonrenewable)
 
 
 def _header(table: Sequence[Row]) -> _Header:
@@ -154,14 +154,12 @@ def _numbered(row: Row, i: int, section: str, header: _Header) -> str:
 def _successors(row: Row, i: int, header: _Header) -> list[Edge]:
     owner = _numbered(row, i, "successors", header)
     if len(row.tokens) < 3:
-        raise _wrong_length(row, owner, "its number, modes and number of successors")
+        raise wrong_length(row, owner, "its number, modes and number of successors")
     what = f"{owner}: number of modes"
     whole(row.tokens[1], row.line, what, Span(1, 1), "several modes with lags are not supported")
     count = whole(row.tokens[2], row.line, f"{owner}: number of successors", Span(0, _MOST))
     if len(row.tokens) != 3 + 2 * count:
-        raise _wrong_length(
-            row, owner, f"{plural(count, 'successor')} and as many lags in brackets"
-        )
+        raise wrong_length(row, owner, f"{plural(count, 'successor')} and as many lags in brackets")
     pairs = zip(row.tokens[3 : 3 + count], row.tokens[3 + count :], strict=True)
     return [_edge(successor, lag, i, row.line, header) for successor, lag in pairs]
 
@@ -184,9 +182,7 @@ def _task(row: Row, i: int, header: _Header) -> Task:
     owner = _numbered(row, i, "demands", header)
     names = header.resources
     if len(row.tokens) != 3 + len(names):
-        raise _wrong_length(
-            row, owner, f"number, mode, duration and {plural(len(names), 'demand')}"
-        )
+        raise wrong_length(row, owner, f"number, mode, duration and {plural(len(names), 'demand')}")
     whole(row.tokens[1], row.line, f"{owner}: mode", Span(1, 1))
     duration = amount(row.tokens[2], row.line, f"{owner}: duration")
     demand = {
@@ -200,25 +196,8 @@ def _task(row: Row, i: int, header: _Header) -> Task:
 def _resources(row: Row, header: _Header) -> list[Resource]:
     names = header.resources
     if len(row.tokens) != len(names):
-        raise _wrong_length(row, "the last line", plural(len(names), "capacity value"))
-    return [
-        Resource(
-            id=name,
-            capacity=amount(token, row.line, f"capacity of {name}"),
-            renewable=name.startswith("R"),
-        )
-        for name, token in zip(names, row.tokens, strict=True)
-    ]
-
-
-def _wrong_length(row: Row, owner: str, expected: str) -> InputError:
-    return InputError(
-        f"{owner} has {plural(len(row.tokens), 'value')} ('{shorten(' '.join(row.tokens))}'), "
-        f"expected: {expected}",
-        allowed=expected,
-        remedy="complete the line, correct its counts, or delete what is left over",
-        line=row.line,
-    )
+        raise wrong_length(row, "the last line", plural(len(names), "capacity value"))
+    return read_resources(names, [(token, row.line) for token in row.tokens], "capacity of")
 
 
 def render(problem: DagProblem) -> tuple[str, list[str]]:

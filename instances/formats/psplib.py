@@ -17,7 +17,8 @@ import msgspec
 from allocsolve.instances.draft import Draft
 from allocsolve.instances.project import project_of
 from allocsolve.instances.psplib_writer import psplib_text
-from allocsolve.instances.text import Row, Span, amount, lines, plural, shorten, whole
+from allocsolve.instances.resources import read_resources, resource_ids
+from allocsolve.instances.text import Row, Span, amount, lines, plural, shorten, whole, wrong_length
 from allocsolve.models.dag.data import DagDocument, Edge, Mode, Resource, Task
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import InputError
@@ -92,8 +93,7 @@ class _Head:
 
     @property
     def resources(self) -> list[str]:
-        renewable = [f"R{k + 1}" for k in range(self.renewable)]
-        return renewable + [f"N{k + 1}" for k in range(self.nonrenewable)]
+        return resource_ids(self.renewable, self.nonrenewable)
 
     @property
     def numbers(self) -> Span:
@@ -222,7 +222,7 @@ def _job_number(row: Row, i: int, head: _Head, section: str) -> None:
 def _mode_count(row: Row, i: int, head: _Head) -> int:
     owner = f"{_PRECEDENCE}: {head.job(i)}"
     if len(row.tokens) < 3:
-        raise _wrong_length(row, owner, "job number, number of modes, number of successors")
+        raise wrong_length(row, owner, "job number, number of modes, number of successors")
     return whole(row.tokens[1], row.line, f"{owner}: number of modes", Span(1, _MOST))
 
 
@@ -283,9 +283,7 @@ def _mode(row: Row, k: int, i: int, head: _Head) -> Mode:
     owner = f"{_REQUESTS}: {head.job(i)}, mode {k + 1}"
     names = head.resources
     if len(row.tokens) != 2 + len(names):
-        raise _wrong_length(
-            row, owner, f"mode number, duration and {plural(len(names), 'request')}"
-        )
+        raise wrong_length(row, owner, f"mode number, duration and {plural(len(names), 'request')}")
     whole(
         row.tokens[0],
         row.line,
@@ -317,14 +315,7 @@ def _capacities(section: _Section, head: _Head) -> list[Resource]:
             remedy="correct the numbers of resources in the head, or the values",
             line=values[-1][1] if values else section.line,
         )
-    return [
-        Resource(
-            id=name,
-            capacity=amount(token, line, f"{_CAPACITIES}: {name}"),
-            renewable=name.startswith("R"),
-        )
-        for name, (token, line) in zip(names, values, strict=True)
-    ]
+    return read_resources(names, values, f"{_CAPACITIES}:")
 
 
 def _check_labels(row: Row, head: _Head) -> None:
@@ -337,16 +328,6 @@ def _check_labels(row: Row, head: _Head) -> None:
             remedy="correct the numbers of resources in the head, or the columns",
             line=row.line,
         )
-
-
-def _wrong_length(row: Row, owner: str, expected: str) -> InputError:
-    return InputError(
-        f"{owner}: {plural(len(row.tokens), 'value')} ('{shorten(' '.join(row.tokens))}'), "
-        f"expected: {expected}",
-        allowed=expected,
-        remedy="complete the line, or delete what is left over",
-        line=row.line,
-    )
 
 
 def render(problem: DagProblem) -> tuple[str, list[str]]:

@@ -71,20 +71,18 @@ class Schedule:
         Raises
         ------
         InputError
-            If a task is missing, an id is unknown or a time is not on the problem's grid.
+            If a task is missing or comes twice, an id is unknown, a time is not on the
+            problem's grid, or an end does not follow from start and mode.
         """
         start, mode = [-1] * len(problem.tasks), [-1] * len(problem.tasks)
         for entry in entries:
             task = problem.task_index.get(entry.task)
             if task is None:
                 raise InputError(f"the schedule names an unknown task '{entry.task}'")
-            ticks = entry.start / problem.arrays.tick
-            if ticks.denominator != 1:
-                raise InputError(
-                    f"task '{entry.task}': start {plain(entry.start)} is not on the time grid "
-                    f"of {plain(problem.arrays.tick)}"
-                )
-            start[task], mode[task] = ticks.numerator, _find_mode(problem, task, entry)
+            if mode[task] >= 0:
+                raise InputError(f"task '{entry.task}' is scheduled twice")
+            mode[task] = _find_mode(problem, task, entry)
+            start[task] = _find_start(problem, mode[task], entry)
         if -1 in mode:
             raise InputError(f"task '{problem.tasks[mode.index(-1)].id}' is not scheduled")
         return cls.of(problem, start, mode)
@@ -162,6 +160,22 @@ def _find_mode(problem: DagProblem, task: int, entry: ScheduledTask) -> int:
         if arrays.mode_node[mode] == node and arrays.mode_index[mode] == entry.mode:
             return mode
     raise InputError(f"task '{entry.task}' cannot run in mode {entry.mode} on node {entry.node!r}")
+
+
+def _find_start(problem: DagProblem, mode: int, entry: ScheduledTask) -> int:
+    ticks = entry.start / problem.arrays.tick
+    if ticks.denominator != 1:
+        raise InputError(
+            f"task '{entry.task}': start {plain(entry.start)} is not on the time grid of "
+            f"{plain(problem.arrays.tick)}"
+        )
+    end = entry.start + problem.units(int(problem.arrays.mode_duration[mode]))
+    if entry.end != end:
+        raise InputError(
+            f"task '{entry.task}': end {plain(entry.end)} does not follow from its start and "
+            f"mode, which give {plain(end)}"
+        )
+    return ticks.numerator
 
 
 @dataclass(frozen=True)

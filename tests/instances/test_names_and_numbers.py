@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from pathlib import Path
@@ -13,7 +14,7 @@ from allocsolve.instances.reading import read
 from allocsolve.instances.writing import render
 from allocsolve.models.dag.data import Mode, Node, Task
 from allocsolve.models.dag.problem import DagProblem
-from allocsolve.models.errors import UsageError
+from allocsolve.models.errors import InputError, UsageError
 
 SHOP = "1 1\n0 3\n"
 
@@ -63,3 +64,24 @@ def test_tasks_that_run_nowhere_are_no_project(form: str) -> None:
     )
     with pytest.raises(UsageError, match="tasks that can run nowhere"):
         render(problem, form)
+
+
+@pytest.mark.parametrize("number", ["1e400", "1e-400", "1e999999999", "9" * 350])
+def test_numbers_that_no_reader_of_json_holds_are_refused(number: str) -> None:
+    """They would be written as infinity or zero, and the answer with them could not be checked."""
+    native = (
+        '{"schema": "allocsolve.instance/1", "kind": "dag", "tasks": [{"id": "t1", "modes": '
+        f'[{{"duration": {number}}}]}}]}}'
+    )
+    with pytest.raises(InputError, match=r"task 't1': duration .* is beyond the range") as caught:
+        read(io.BytesIO(native.encode()), format="native")
+    assert caught.value.path == "$.tasks[0].modes[0].duration"
+    with pytest.raises(InputError, match="is not a finite, non-negative number") as caught:
+        read(io.BytesIO(f"1 1\n0 {number}\n".encode()), format="jobshop")
+    assert caught.value.line == 2
+
+
+def test_quotients_that_no_reader_of_json_holds_are_refused() -> None:
+    """Work and speed are fine by themselves, but their quotient is not."""
+    with pytest.raises(InputError, match="have a common grid beyond"):
+        DagProblem(tasks=[Task(id="a", work=1e200)], nodes=[Node(id="n", speed=1e-200)])

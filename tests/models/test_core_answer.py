@@ -74,7 +74,8 @@ BAD = [
     ({"start": Fraction(1, 3)}, "not on the time grid of 0.5"),
     ({"mode": 2}, "cannot run in mode 2"),
     ({"node": "x"}, "on node 'x'"),
-    ({"task": "b", "node": "y"}, "task 'a' is not scheduled"),
+    ({"end": Fraction(7)}, "end 7 does not follow"),
+    ({"task": "b", "node": "y", "mode": 0, "end": Fraction(1, 2)}, "task 'b' is scheduled twice"),
 ]
 
 
@@ -85,6 +86,12 @@ def test_wrong_entries(halves: DagProblem, fields: dict[str, object], message: s
     changed = replace(first, **fields)  # type: ignore[arg-type]  # any field
     with pytest.raises(InputError, match=message):
         Schedule.from_entries(halves, [changed, second])
+
+
+def test_a_missing_entry(halves: DagProblem) -> None:
+    """A schedule holds every task."""
+    with pytest.raises(InputError, match="task 'a' is not scheduled"):
+        Schedule.from_entries(halves, Schedule.of(halves, [0, 0], [0, 2]).entries()[1:])
 
 
 def test_empty_schedule() -> None:
