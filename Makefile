@@ -11,7 +11,11 @@ SAMPLES := instances/bundled
 # The environment names the checkout it was made for, so that a copied folder makes its own.
 HERE := $(VENV)/.made-for$(subst /,-,$(subst $() ,-,$(CURDIR)))
 
-.PHONY: demo test lint types coverage clean
+KERNEL_TESTS := tests/models/test_list_scheduling.py tests/models/test_node_tables.py \
+	tests/solvers/test_list_methods.py
+INDEX_TESTS := tests/models/test_list_scheduling.py tests/models/test_node_tables.py
+
+.PHONY: demo test lint types coverage indices clean
 
 demo: $(VENV)/.demo
 	mkdir -p $(OUT)
@@ -31,7 +35,7 @@ demo: $(VENV)/.demo
 	@echo "In $(OUT)/:"
 	@ls $(OUT)
 
-test: lint types coverage
+test: lint types coverage indices
 
 lint: $(VENV)/.test
 	$(RUN)/ruff check .
@@ -41,11 +45,18 @@ types: $(VENV)/.test
 	$(RUN)/mypy
 
 # The command line is measured too: coverage follows the subprocesses that the tests start.
+# Compiled loops are measured as plain Python, which must give the same results.
 coverage: $(VENV)/.test
 	$(RUN)/coverage erase
 	$(RUN)/coverage run -m pytest
+	NUMBA_DISABLE_JIT=1 $(RUN)/coverage run -m pytest -q $(KERNEL_TESTS)
 	$(RUN)/coverage combine -q
 	$(RUN)/coverage report
+
+# Compiled loops do not check their indices; here they do, in a cache of their own.
+indices: $(VENV)/.test
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$(CURDIR)/$(VENV)/checked-kernels" \
+		$(RUN)/python -m pytest -q $(INDEX_TESTS)
 
 $(VENV)/.test: pyproject.toml $(HERE)
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,plot,frames]"

@@ -68,3 +68,17 @@ def test_pages_describe_exactly_the_rows(checkout: Path, page: str, names: list[
     text = (checkout / "docs" / page).read_text(encoding="utf-8")
     first_table = text[text.index("|---") :].split("\n\n")[0]
     assert re.findall(r"^\| `(\w+)`", first_table, re.MULTILINE) == names
+
+
+def test_every_benchmark_is_described(checkout: Path) -> None:
+    """A script that the page of benchmarks does not name would not be run by anybody."""
+    page = (checkout / "benchmarks/README.md").read_text(encoding="utf-8")
+    scripts = {path.name for path in (checkout / "benchmarks").glob("*.py")}
+    assert scripts == set(re.findall(r"`(\w+\.py)`", page))
+
+
+def test_every_page_of_a_method_is_in_the_index(checkout: Path) -> None:
+    """A page that no other page leads to is not found."""
+    index = (checkout / "docs/methods.md").read_text(encoding="utf-8")
+    pages = {path.name for path in (checkout / "docs/methods").glob("*.md")}
+    assert pages == set(re.findall(r"^\| \[[\w-]+\]\(methods/([\w-]+\.md)\)", index, re.MULTILINE))
