@@ -17,7 +17,13 @@ from allocsolve.api.files import replace_file
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs descriptors and signals of POSIX")
 
 
+def _hear_interrupts() -> None:
+    """Undo what a background shell without job control does to its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def _start(tmp_path: Path, *words: str | Path, **options: object) -> subprocess.Popen[bytes]:
+    options.setdefault("preexec_fn", _hear_interrupts)
     return subprocess.Popen(  # type: ignore[call-overload, no-any-return]  # options are of Popen
         [sys.executable, "-m", "allocsolve", *map(str, words)],
         cwd=tmp_path,
@@ -124,6 +130,20 @@ def _wait_for_an_incumbent(log: Path) -> None:
     pytest.fail("no incumbent within 30 s")
 
 
+def _wait_until_caught(pid: int, number: int) -> None:
+    """Wait until the process handles a signal; before that the interpreter has not begun."""
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():
+        pytest.skip("the handlers of another process can be seen in /proc only")
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        caught = next(r for r in status.read_text().splitlines() if r.startswith("SigCgt"))
+        if int(caught.split()[1], 16) >> (number - 1) & 1:
+            return
+        time.sleep(0.001)
+    pytest.fail("no handler within 30 s")
+
+
 @posix
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"]
@@ -154,7 +174,7 @@ def test_an_interrupt_keeps_the_best_answer(
 def test_an_early_interrupt_still_gives_a_document(tmp_path: Path, ft06: Path) -> None:
     """Between the start and the search there is no answer yet, but a bound."""
     process = _start(tmp_path, "solve", ft06, "--progress", "json", stdout=subprocess.PIPE)
-    time.sleep(0.15)
+    _wait_until_caught(process.pid, signal.SIGTERM)
     process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=60)
     assert process.returncode in (130, -signal.SIGINT)

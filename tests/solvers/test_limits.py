@@ -203,7 +203,7 @@ def test_the_engine_refuses_numbers_beyond_64_bits(solve: Solve) -> None:
 
 def test_auto_answers_without_the_engine_then(solve: Solve, judge: Judge) -> None:
     """Schedule generation counts in Python integers, which do not overflow."""
-    outcome, control = solve(_too_large(), "auto", seconds=0.5)
+    outcome, control = solve(_too_large(), "auto", seconds=None)
     judge(control.answer)
     assert control.answer is not None
     assert outcome.solver.name == "allocsolve"
