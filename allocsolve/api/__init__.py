@@ -14,6 +14,7 @@ from allocsolve.api.solving import Callbacks, run
 from allocsolve.api.warm import WarmStart
 from allocsolve.models.dag.answer import DagResult
 from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.errors import UsageError
 from allocsolve.report.bounds import BoundReport
 from allocsolve.report.checks import ClaimReport
 from allocsolve.solvers.control import Token
@@ -87,6 +88,8 @@ def solve(  # noqa: PLR0913  # one keyword for each option of the command line
     SolverMissing
         If the method needs an engine that is not installed.
     """
+    if not isinstance(problem, DagProblem):
+        raise UsageError(f"solve takes a problem, not {type(problem).__name__}: read it first")
     request = Request(
         method=method,
         objective=objective,

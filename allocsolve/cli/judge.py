@@ -56,8 +56,14 @@ def check(
     console.warn(report.warnings)
     for violation in report.violations:
         tell(f"{violation.rule}: {violation.message}")
-    console.inform(f"valid, makespan {report.value}" if report.valid else "not valid")
+    console.inform(_summary(report.valid, report.value))
     return 0 if report.valid else 6
+
+
+def _summary(valid: bool, value: float | None) -> str:
+    if not valid:
+        return "not valid"
+    return "nothing contradicts the claim" if value is None else f"valid, makespan {value}"
 
 
 def bound(

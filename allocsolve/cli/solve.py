@@ -133,10 +133,10 @@ def _deliver(console: Console, result: DagResult, target: Path | None) -> int:
 def summary(result: DagResult) -> str:
     """Say in one line how a run ended."""
     objective = result.objective
-    return (
-        f"{result.status} ({result.termination}): {objective.name} {objective.known}, "
-        f"bound {objective.bound}, {result.timing.get('total', 0.0):.2f} s"
-    )
+    known = {objective.name: objective.known, "bound": objective.bound}
+    facts = [f"{name} {value}" for name, value in known.items() if value is not None]
+    facts.append(f"{result.timing.get('total', 0.0):.2f} s")
+    return f"{result.status} ({result.termination}): {', '.join(facts)}"
 
 
 class Voice:

@@ -42,7 +42,7 @@ class Feature:
     START_LAGS = "lags from a start or below zero"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DagProblem(DagData):
     """Tasks with precedence, to be placed in time on nodes and resources.
 
@@ -66,6 +66,12 @@ class DagProblem(DagData):
         validate(self)
         _refuse_cycle(self)
         object.__setattr__(self, "arrays", build_arrays(self))
+
+    def __repr__(self) -> str:
+        """Say what it is in one line; a problem may have a hundred thousand tasks."""
+        sizes = ("tasks", "edges", "nodes", "resources")
+        counts = ", ".join(f"{len(getattr(self, name))} {name}" for name in sizes)
+        return f"<DagProblem {self.name!r}: {counts}>"
 
     @classmethod
     def from_document(

@@ -258,3 +258,9 @@ def test_replace_makes_a_new_problem() -> None:
     again = DagProblem.from_document(halved.to_document())
     assert again.to_document() == halved.to_document()
     assert np.array_equal(again.arrays.mode_duration, halved.arrays.mode_duration)
+
+
+def test_a_problem_is_shown_in_one_line() -> None:
+    """Whoever prints a result does not want a hundred thousand tasks."""
+    problem = DagProblem(tasks=[Task(id="a", work=1)], nodes=[Node(id="x")], name="tiny")
+    assert repr(problem) == "<DagProblem 'tiny': 1 tasks, 0 edges, 1 nodes, 0 resources>"
