@@ -317,7 +317,7 @@ def test_heaps_of_pairs_choose_what_comparing_all_ready_tasks_does(
 
 
 def _bytes(placement: Placement | None) -> tuple[list[int], list[int]] | None:
-    return placement and (placement.start.tolist(), placement.node.tolist())
+    return None if placement is None else (placement.start.tolist(), placement.node.tolist())
 
 
 @pytest.mark.parametrize("rule", ["etf", "dls", "min_min"])
