@@ -110,12 +110,12 @@ def check(problem: DagProblem, entries: Sequence[ScheduledTask]) -> CheckReport:
         raise FeatureRefused("check", unjudged, ())
     placed, violations = place(problem, entries)
     complete = not any(v.rule in ("missing_task", "duplicate_task") for v in violations)
-    arcs = list(_arcs(problem, placed))
-    clock = _Clock(_times(placed, arcs))
+    network = _Network(problem)
+    clock = _Clock(_denominators(problem, placed, network))
     spans = {item.task.id: _Span(clock.ticks(item.start), clock.ticks(item.end)) for item in placed}
     for item in placed:
         violations.extend(_judge_times(item, spans[item.task.id], clock))
-    for arc in arcs:
+    for arc in _arcs(problem, placed, network):
         violations.extend(_judge_arc(arc, spans, clock))
     violations.extend(judge_occupancy(problem, _occupants(placed, spans), clock.units))
     violations.extend(judge_sharing(problem, placed))
@@ -143,8 +143,8 @@ class _Span(NamedTuple):
 class _Clock:
     """The grid on which all times of an instance and a schedule are integers."""
 
-    def __init__(self, times: Iterable[Fraction | _Quotient]) -> None:
-        self.ticks_per_unit = math.lcm(*{time.denominator for time in times})
+    def __init__(self, denominators: Iterable[int]) -> None:
+        self.ticks_per_unit = math.lcm(*set(denominators))
 
     def ticks(self, time: Fraction | _Quotient) -> int:
         return time.numerator * (self.ticks_per_unit // time.denominator)
@@ -167,10 +167,9 @@ class _Arc(NamedTuple):
     transfer: _Quotient | None
 
 
-def _arcs(data: DagData, placed: Sequence[Placed]) -> Iterator[_Arc]:
+def _arcs(data: DagData, placed: Sequence[Placed], network: _Network) -> Iterator[_Arc]:
     """Yield the edges of the data whose two tasks are placed."""
     by_task = {item.task.id: item for item in placed}
-    network = _Network(data)
     for edge in _merged(data.edges):
         source, target = by_task.get(edge.source), by_task.get(edge.target)
         if source is not None and target is not None:
@@ -220,9 +219,20 @@ class _Network:
         link = self._links.get((source, target), self._default)
         if link is None:
             return None
-        data = edge.data if type(edge.data) is int else exact(edge.data)
+        data = _amount(edge)
         amount, parts = data.numerator, data.denominator
         return _Quotient(link.latency * parts + link.per_unit * amount, link.denominator * parts)
+
+    @property
+    def denominator(self) -> int:
+        """A common denominator of all transfers of whole amounts of data."""
+        links = [self._default, *self._links.values()]
+        return math.lcm(*{link.denominator for link in links if link is not None})
+
+
+def _amount(edge: Edge) -> int | Fraction:
+    """Return the data of an edge; the usual integers are taken as they are."""
+    return edge.data if type(edge.data) is int else exact(edge.data)
 
 
 class _LinkTimes(NamedTuple):
@@ -242,24 +252,23 @@ def _link_times(link: Link | DefaultLink) -> _LinkTimes | None:
     return _LinkTimes(int(latency * common), int(per_unit * common), common)
 
 
-def _times(placed: Sequence[Placed], arcs: Sequence[_Arc]) -> Iterator[Fraction | _Quotient]:
-    """Yield every time that is ever compared."""
+def _denominators(data: DagData, placed: Sequence[Placed], network: _Network) -> Iterator[int]:
+    """Yield denominators of all times that are ever compared."""
     for item in placed:
-        yield item.start
-        yield item.end
+        yield item.start.denominator
+        yield item.end.denominator
         if item.task.release:
-            yield exact(item.task.release)
+            yield exact(item.task.release).denominator
         if item.duration is not None:
-            yield item.duration
+            yield item.duration.denominator
         if item.task.deadline is not None:
-            yield exact(item.task.deadline)
-    for arc in arcs:
-        if arc.min_lag is not _ZERO:
-            yield arc.min_lag
-        if arc.max_lag is not None:
-            yield arc.max_lag
-        if arc.transfer is not None:
-            yield arc.transfer
+            yield exact(item.task.deadline).denominator
+    for edge in data.edges:
+        if edge.min_lag:
+            yield exact(edge.min_lag).denominator
+        if edge.max_lag is not None:
+            yield exact(edge.max_lag).denominator
+    yield network.denominator * math.lcm(*{_amount(edge).denominator for edge in data.edges})
 
 
 def _judge_times(item: Placed, span: _Span, clock: _Clock) -> Iterator[Violation]:

@@ -31,7 +31,7 @@ KERNELS = KernelSet(
     module="allocsolve.models.dag.list_build",
     entry="place_by_rule",
     warm="warm",
-    compiling=22.0,
+    compiling=30.0,
     loading=1.5,
 )
 """The compiled loops that read these tables."""
