@@ -1,4 +1,4 @@
-"""The table of methods: what each can do and where it is."""
+"""The tables of methods and of bounds: what each can do and where it is."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import FeatureRefused, UsageError, suggest
 from allocsolve.models.kernels import KernelSet
+from allocsolve.models.result import Bound
 from allocsolve.solvers.control import Control, Outcome
 
 __all__ = [
+    "BOUNDS",
     "KERNELS",
     "METHODS",
     "OBJECTIVES",
+    "BoundRoute",
     "Method",
     "kernel_sets",
     "method_named",
@@ -195,6 +198,41 @@ METHODS: tuple[Method, ...] = (
         for name, target, description in _LISTS
     ),
 )
+
+
+FindBounds = Callable[[DagProblem, Control[Schedule]], list[Bound]]
+
+
+@dataclass(frozen=True)
+class BoundRoute:
+    """One way to bound a problem with an engine; ``target`` is ``module:function``."""
+
+    name: str
+    kind: str
+    target: str
+    description: str
+
+    def load(self) -> FindBounds:
+        """Import the way and return its function."""
+        module, _, function = self.target.partition(":")
+        return cast("FindBounds", getattr(importlib.import_module(module), function))
+
+
+BOUNDS: tuple[BoundRoute, ...] = (
+    BoundRoute(
+        name="node tables",
+        kind="dag",
+        target="allocsolve.solvers.dag.engine_bounds:node_tables",
+        description="communicating tasks: the best node for each, and shared work",
+    ),
+    BoundRoute(
+        name="chains and loads",
+        kind="dag",
+        target="allocsolve.solvers.dag.engine_bounds:chain_and_load",
+        description="linear program over chains of tasks and loads of nodes",
+    ),
+)
+"""Bounds beyond those that :func:`allocsolve.models.dag.bounds.lower_bounds` finds at once."""
 
 
 def method_named(kind: str, name: str) -> Method:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from allocsolve.api.request import Request
 from allocsolve.models.dag.answer import DagResult, Schedule, ScheduledTask
 from allocsolve.models.dag.bounds import lower_bounds
 from allocsolve.models.dag.check import check as check_entries
 from allocsolve.models.dag.check import check_claims, verify_reason
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason
-from allocsolve.models.errors import UsageError
+from allocsolve.models.errors import SolverMissing, UsageError
 from allocsolve.models.exact import exact, plain
-from allocsolve.models.result import CheckReport, SolverProof, Status, Violation
+from allocsolve.models.result import Bound, CheckReport, SolverProof, Status, Violation
 from allocsolve.report.bounds import BoundReport, bound_report
 from allocsolve.report.checks import ClaimEntry, ClaimReport
 from allocsolve.report.results import Claim, read_solution
+from allocsolve.solvers.control import Control, Limits, Token
+from allocsolve.solvers.routes import BOUNDS
 
 __all__ = ["Answer", "bound", "check"]
 
@@ -157,17 +160,40 @@ def _warnings(problem: DagProblem, claim: Claim) -> list[str]:
     return []
 
 
-def bound(problem: DagProblem, objective: str = "makespan") -> BoundReport:
+def bound(
+    problem: DagProblem,
+    objective: str = "makespan",
+    *,
+    time_limit: float | None = 60.0,
+    token: Token | None = None,
+) -> BoundReport:
     """Return lower bounds with their source, without searching for answers.
+
+    Parameters
+    ----------
+    time_limit
+        Seconds for the bounds that need an engine; None for no limit, 0 for none of them.
 
     Raises
     ------
     UsageError
-        If no bound is known for the objective.
+        If no bound is known for the objective, or the time limit is no number of seconds.
     """
     if objective != "makespan":
         raise UsageError(f"no bound is known for objective '{objective}'; allowed: makespan")
+    request = Request(time_limit=time_limit)
     reason = find_reason(problem)
     if reason is not None and not verify_reason(problem, reason):
         reason = None
-    return bound_report(problem, objective, lower_bounds(problem), reason)
+    found = lower_bounds(problem)
+    if reason is None and time_limit != 0:
+        found.extend(_engine_bounds(problem, Limits(request.deadline), token or Token()))
+    return bound_report(problem, objective, found, reason)
+
+
+def _engine_bounds(problem: DagProblem, limits: Limits, token: Token) -> Iterator[Bound]:
+    for way in BOUNDS:
+        try:
+            yield from way.load()(problem, Control[Schedule](limits, token))
+        except SolverMissing:
+            continue  # the bounds that need no engine are there all the same

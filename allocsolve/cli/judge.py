@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from allocsolve.cli import options
+from allocsolve.cli import options, values
 from allocsolve.cli.console import Console, tell
 
 __all__ = ["bound", "check"]
@@ -70,6 +70,9 @@ def bound(
     ctx: typer.Context,
     instance: options.Instance,
     objective: str = typer.Option("makespan", "--objective", metavar="O", help="What is bounded."),
+    time_limit: str = typer.Option(
+        "60s", "--time-limit", metavar="T", help="For bounds that need an engine; 0 for none."
+    ),
     format_name: options.Format = None,
     nodes: options.Nodes = None,
     index_base: options.IndexBase = None,
@@ -95,7 +98,8 @@ def bound(
     from allocsolve.api.judging import bound as find_bounds
     from allocsolve.report.bounds import encode_bounds
 
-    report = find_bounds(problem, objective)
+    seconds = values.duration("--time-limit", time_limit)
+    report = find_bounds(problem, objective, time_limit=seconds)
     console.emit(encode_bounds(report), target)
     console.warn(problem.warnings)
     if report.explanation and console.verbosity >= 0:

@@ -18,7 +18,7 @@ from allocsolve.solvers.dag.list_methods import begin as begin_lists
 from allocsolve.solvers.dag.list_methods import compiled, offer_rules
 from allocsolve.solvers.dag.opening import open_run
 
-__all__ = ["NodeStart", "begin", "raise_area_bound"]
+__all__ = ["NodeStart", "begin", "raise_area_bound", "raise_table_bound"]
 
 _QUICK = ("heft", "one_node", "clusters", "cpop", "peft")
 _SLOW = ("etf", "dls", "min_min", "max_min", "sufferage")
@@ -58,11 +58,16 @@ def begin(problem: DagProblem, control: Control[Schedule]) -> NodeStart:
     reason = None
     if control.answer is None:
         reason = open_run(problem, control).reason
+    return NodeStart(raise_table_bound(graph, control), reason)
+
+
+def raise_table_bound(graph: CommGraph, control: Control[Schedule]) -> NodeTable:
+    """Raise the bound of the table of nodes, and return the table."""
     table = _table(graph, control)
     if table.value < NEVER:
         detail = "least times before and after each task, on the best node for it"
         control.raise_bound(Bound(table.value, "node_table", detail))
-    return NodeStart(table, reason)
+    return table
 
 
 def _table(graph: CommGraph, control: Control[Schedule]) -> NodeTable:
@@ -84,7 +89,9 @@ def raise_area_bound(table: NodeTable, control: Control[Schedule]) -> tuple[Node
         return ()
     control.phase("sharing work among nodes")
     least = table.value if control.bound is None else max(table.value, control.bound.value)
-    area = area_bound(table, least, control.remaining)
+    area = area_bound(
+        table, least, lambda: 0.0 if control.stopped() is not None else control.remaining()
+    )
     detail = f"the nodes share the work, {len(area.windows)} windows of nodes"
     control.raise_bound(Bound(area.value, "area_lp", detail))
     return area.windows

@@ -1,0 +1,57 @@
+"""Lower bounds that need an engine or compiled loops; they search for no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.graph import CommGraph, has_graph
+from allocsolve.models.dag.problem import DagProblem, Feature
+from allocsolve.models.result import Bound
+from allocsolve.solvers.control import Control
+
+__all__ = ["chain_and_load", "node_tables"]
+
+
+def node_tables(problem: DagProblem, control: Control[Schedule]) -> list[Bound]:
+    """Bound communicating tasks by the best node for each, and by shared work.
+
+    Sources of the bounds: ``node_table`` (least times before and after each task on each
+    node) and ``area_lp`` (a linear program that shares the work of windows of nodes).
+    """
+    if not (problem.arrays.communicates and has_graph(problem)):
+        return []
+    from allocsolve.solvers.dag.node_start import raise_area_bound, raise_table_bound
+
+    table = raise_table_bound(CommGraph.of(problem), control)
+    found = _best(control)
+    alone = Control[Schedule](control.limits, control.token)
+    raise_area_bound(table, alone)
+    return [*found, *_best(alone)]
+
+
+def chain_and_load(problem: DagProblem, control: Control[Schedule]) -> list[Bound]:
+    """Bound by the linear program of Chudak and Shmoys (1999): chains and loads of nodes.
+
+    Communication is left out; the source of the bound is ``getf_lp``.
+    """
+    if Feature.MODES not in problem.features or not has_graph(problem):
+        return []
+    from allocsolve.solvers.dag.getf import raise_lp_bound
+    from allocsolve.solvers.dag.getf_lp import solve_lp
+
+    graph = CommGraph.of(problem)
+    if not graph.n or not graph.eligible.any(axis=1).all():
+        return []
+    answer = solve_lp(graph, control.remaining(), _is_over(control))
+    if answer is not None:
+        raise_lp_bound(graph, control, answer)
+    return _best(control)
+
+
+def _best(control: Control[Schedule]) -> list[Bound]:
+    return [] if control.bound is None else [control.bound]
+
+
+def _is_over(control: Control[Schedule]) -> Callable[[], bool]:
+    return lambda: control.stopped() is not None
