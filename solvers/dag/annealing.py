@@ -67,7 +67,7 @@ def is_affordable(seconds: float) -> bool:
 def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     """Anneal until value and bound meet, all rounds are done or a limit ends it."""
     settings = read_settings("annealing", control.limits.options, SETTINGS)
-    own = own_solver(control, shown(settings, SETTINGS))
+    own = own_solver(control, shown(settings, SETTINGS), control.limits.threads)
     start = begin(problem, control)
     if start.reason is not None:
         return infeasible(own, start.reason)

@@ -26,7 +26,7 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.dag.node_windows import NodeTable, NodeWindow
-from allocsolve.solvers.engines.highs import highs
+from allocsolve.solvers.engines.highs import highs, interruptible
 
 if TYPE_CHECKING:
     import highspy
@@ -65,7 +65,7 @@ def fits(table: NodeTable, seconds: float) -> bool:
     return table.graph.duration.size <= min(_CELLS, _PACE * seconds)
 
 
-def area_bound(table: NodeTable, least: int, stop: Callable[[], float]) -> AreaBound:
+def area_bound(table: NodeTable, least: int, seconds: Callable[[], float]) -> AreaBound:
     """Solve the program round by round.
 
     Parameters
@@ -74,7 +74,7 @@ def area_bound(table: NodeTable, least: int, stop: Callable[[], float]) -> AreaB
         Every task must be possible on some node.
     least
         A lower bound in ticks that is proven already.
-    stop
+    seconds
         Returns the seconds left.
 
     Raises
@@ -82,10 +82,10 @@ def area_bound(table: NodeTable, least: int, stop: Callable[[], float]) -> AreaB
     SolverMissing
         If HiGHS is not installed.
     """
-    program = _Program(table)
+    program = _Program(table, seconds)
     best = least
     for _ in range(_ROUNDS):
-        answer = program.solve(stop())
+        answer = program.solve()
         if answer is None:
             break
         best = max(best, program.safe_bound(answer))
@@ -106,14 +106,16 @@ class _Answer(NamedTuple):
 class _Program:
     """The linear program and its windows; times in multiples of ``unit``."""
 
-    def __init__(self, table: NodeTable) -> None:
+    def __init__(self, table: NodeTable, seconds: Callable[[], float]) -> None:
         self.table = table
         self.graph = table.graph
         self.possible = table.possible
         self.unit = float(max(1, table.value))
         self.windows: list[NodeWindow] = []
         self._limited = _limited_nodes(table)
+        self._seconds = seconds
         self._solver = highs()
+        interruptible(self._solver, lambda: seconds() <= 0)
         self._solver.passModel(self._model())
         for node in self._limited.tolist():
             self._limit_memory(node)
@@ -169,10 +171,11 @@ class _Program:
         )
         self.windows.append(window)
 
-    def solve(self, seconds: float) -> _Answer | None:
+    def solve(self) -> _Answer | None:
         """Return the optimal answer; None if there was no time for it."""
         import highspy
 
+        seconds = self._seconds()
         if math.isfinite(seconds):
             spent = self._solver.getRunTime()
             self._solver.setOptionValue("time_limit", spent + max(seconds, 0.0))

@@ -12,9 +12,11 @@ from allocsolve.solvers.control import Control, Outcome, Proof
 __all__ = ["finished", "infeasible", "own_solver"]
 
 
-def own_solver(control: Control[Schedule], options: Mapping[str, Scalar]) -> SolverInfo:
+def own_solver(
+    control: Control[Schedule], options: Mapping[str, Scalar], threads: int = 1
+) -> SolverInfo:
     """Return the provenance of an answer that needed no engine."""
-    return SolverInfo("allocsolve", installed_version(), control.limits.seed, 1, options)
+    return SolverInfo("allocsolve", installed_version(), control.limits.seed, threads, options)
 
 
 def infeasible(solver: SolverInfo, reason: Reason | None) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from allocsolve.models import exact
 from allocsolve.models.arrays import BoolArray
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.graph import CommGraph
@@ -15,11 +16,10 @@ from allocsolve.models.dag.list_groups import (
     speed_groups,
 )
 from allocsolve.models.dag.problem import DagProblem
-from allocsolve.models.exact import plain
 from allocsolve.models.result import Bound, Scalar, Termination
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag.getf_lp import LpAnswer, solve_lp
-from allocsolve.solvers.dag.list_methods import begin, compiled, conclude, offer_rules
+from allocsolve.solvers.dag.list_methods import begin, compiled, conclude, offer_rules, plain
 from allocsolve.solvers.dag.settings import read_words
 
 __all__ = ["SETTINGS", "raise_lp_bound", "solve"]
@@ -29,6 +29,8 @@ SETTINGS: Mapping[str, Sequence[str]] = {}
 
 _LP_SHARE = 0.8
 """Part of the time left that the linear program may take."""
+
+_TOO_LONG = "the linear program takes too long for the time limit: plain ETF was used"
 
 
 def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
@@ -44,12 +46,16 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     """
     read_words("getf", control.limits.options, SETTINGS)
     graph = begin(problem, control)
-    if not compiled(control) or not graph.eligible.any(axis=1).all() or not graph.n:
-        return _without(graph, control, "the linear program was left out for lack of time")
+    if not compiled(control):
+        return plain(problem, graph, control, {})
+    if not graph.n or not graph.eligible.any(axis=1).all():
+        return conclude(problem, control, Termination.FINISHED, {})
     control.phase("linear program")
-    answer = solve_lp(graph, control.remaining() * _LP_SHARE)
+    seconds = control.remaining() * _LP_SHARE
+    answer = solve_lp(graph, seconds, lambda: control.stopped() is not None)
     if answer is None:
-        return _without(graph, control, "the linear program took too long: plain ETF was used")
+        ended_by = offer_rules(graph, control, ("etf",))
+        return conclude(problem, control, ended_by, {}, warnings=(_TOO_LONG,))
     raise_lp_bound(graph, control, answer)
     groups = speed_groups(graph)
     allowed = filtered_nodes(graph, answer.share)
@@ -59,18 +65,9 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     return conclude(problem, control, control.stopped() or Termination.FINISHED, options)
 
 
-def _without(graph: CommGraph, control: Control[Schedule], why: str) -> Outcome:
-    """Schedule without groups."""
-    warnings = (why,) if graph.eligible.any(axis=1).all() and graph.n else ()
-    ended_by = Termination.FINISHED
-    if compiled(control):
-        ended_by = offer_rules(graph, control, ("etf",))
-    return conclude(graph.problem, control, ended_by, {}, warnings=warnings)
-
-
 def raise_lp_bound(graph: CommGraph, control: Control[Schedule], answer: LpAnswer) -> None:
     """Raise the bound to the value of the linear program."""
-    value = plain(graph.problem.units(answer.bound))
+    value = exact.plain(graph.problem.units(answer.bound))
     detail = f"tasks split among {graph.nodes} nodes, without communication, take {value}"
     control.raise_bound(Bound(answer.bound, "getf_lp", detail))
 

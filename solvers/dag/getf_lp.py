@@ -17,6 +17,7 @@ too.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,12 +25,15 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.dag.graph import CommGraph
-from allocsolve.solvers.engines.highs import highs
+from allocsolve.solvers.engines.highs import highs, interruptible
 
 if TYPE_CHECKING:
     import highspy
 
-__all__ = ["LpAnswer", "columns", "solve_lp"]
+__all__ = ["LpAnswer", "solve_lp"]
+
+_PACE = 100_000
+"""Coefficients for each second up to which it is begun: presolving looks at no clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,15 +71,17 @@ def _classes(graph: CommGraph) -> _Classes:
     return _Classes(of.reshape(-1), distinct, slots)
 
 
-def columns(graph: CommGraph) -> int:
-    """Return the number of variables of the linear program."""
-    return graph.n * (len(_classes(graph).slots) + 1) + 1
-
-
-def solve_lp(graph: CommGraph, seconds: float) -> LpAnswer | None:
-    """Solve the linear program; None if it takes longer than ``seconds``.
+def solve_lp(
+    graph: CommGraph, seconds: float, stop: Callable[[], bool] = lambda: False
+) -> LpAnswer | None:
+    """Solve the linear program; None if it takes, or would take, longer than ``seconds``.
 
     Every task must be able to run on some node.
+
+    Parameters
+    ----------
+    stop
+        Asked again and again; true ends the run without an answer.
 
     Raises
     ------
@@ -83,10 +89,13 @@ def solve_lp(graph: CommGraph, seconds: float) -> LpAnswer | None:
         If HiGHS is not installed.
     """
     classes = _classes(graph)
+    if (3 * graph.n + len(graph.edge_lag)) * len(classes.slots) > _PACE * seconds:
+        return None
     unit = float(max(1, graph.duration.max(), graph.release.max(), graph.edge_lag.max(initial=0)))
     solver = highs()
     if math.isfinite(seconds):
         solver.setOptionValue("time_limit", max(seconds, 0.0))
+    interruptible(solver, stop)
     solver.passModel(_model(graph, classes, unit))
     solver.run()
     if not _is_optimal(solver):

@@ -85,7 +85,7 @@ class _Search:
         self.problem = problem
         self.control = control
         self.settings = settings
-        self.solver = own_solver(control, self._shown())
+        self.solver = own_solver(control, self._shown(), control.limits.threads)
         self.windows: tuple[NodeWindow, ...] = ()
         self.annealing: Annealing | None = None
         self.ended_by = Termination.FINISHED

@@ -34,6 +34,7 @@ __all__ = [
     "offer_rules",
     "one_node",
     "peft",
+    "plain",
     "portfolio",
     "sufferage",
 ]
@@ -156,7 +157,7 @@ def conclude(
     return finished(control, solver, ended_by, deterministic=not warnings, warnings=warnings)
 
 
-def _plain(
+def plain(
     problem: DagProblem, graph: CommGraph, control: Control[Schedule], options: Mapping[str, Scalar]
 ) -> Outcome:
     """Take the plain list schedule, and say why."""
@@ -175,7 +176,7 @@ def _solve(
     shown = {key: word for key, word in words.items() if word != known[key][0]}
     graph = begin(problem, control)
     if not compiled(control):
-        return _plain(problem, graph, control, shown)
+        return plain(problem, graph, control, shown)
     ranks = words.get("ranks", "mean")
     statistics = known["ranks"][:-1] if ranks == "all" else (ranks,)
     ended_by = offer_rules(graph, control, rules, words["placement"], statistics)

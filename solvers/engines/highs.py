@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from allocsolve.models.errors import SolverMissing
 if TYPE_CHECKING:
     import highspy
 
-__all__ = ["highs"]
+__all__ = ["highs", "interruptible"]
 
 _STDOUT = 1
 _lock = threading.Lock()
@@ -47,6 +47,19 @@ def highs() -> highspy.Highs:
     solver = highspy.Highs()  # type: ignore[no-untyped-call]  # highspy is not typed
     solver.silent()
     return solver
+
+
+def interruptible(solver: highspy.Highs, stop: Callable[[], bool]) -> None:
+    """Let a linear program end when ``stop`` says so, with the status of an interrupt.
+
+    The simplex method asks it in every iteration; presolving does not.
+    """
+
+    def look(event: highspy.HighsCallbackEvent) -> None:
+        if event.data_in is not None and stop():
+            event.data_in.user_interrupt = True
+
+    solver.cbSimplexInterrupt += look
 
 
 @contextmanager

@@ -105,6 +105,7 @@ def test_annealing_repeats_itself_over_threads(solve: Solve) -> None:
         for _ in range(2)
     ]
     assert all(outcome.deterministic for outcome, _ in runs)
+    assert [outcome.solver.threads for outcome, _ in runs] == [2, 2]  # needed to repeat it
     answers = [control.answer for _, control in runs]
     assert answers[0] is not None
     assert answers[1] is not None

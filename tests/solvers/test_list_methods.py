@@ -20,10 +20,11 @@ from allocsolve.models.dag.list_plain import plain_schedule
 from allocsolve.models.dag.list_rules import RULES
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
+from allocsolve.models.kernels import KernelSet
 from allocsolve.models.result import Status, Termination
 from allocsolve.solvers import control as control_module
 from allocsolve.solvers.control import Control, Limits
-from allocsolve.solvers.dag import list_methods
+from allocsolve.solvers.dag import getf_lp, list_methods
 from allocsolve.solvers.dag.getf_lp import solve_lp
 from allocsolve.solvers.routes import METHODS, kernel_sets
 
@@ -141,17 +142,50 @@ def serial(graph: CommGraph) -> Schedule:
     return schedule
 
 
-def test_uncompiled_kernels_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("method", ["portfolio", "getf"])
+def test_uncompiled_kernels_are_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
     """Within a short limit an answer of plain Python beats none, and the run says so once."""
-    monkeypatch.setattr(list_methods, "compiled", lambda _: False)
+    monkeypatch.setattr(KernelSet, "fits", lambda *_: False)
     problem = DagProblem(
         tasks=[Task(id="a", work=1, memory=2, colocate="x"), Task(id="b", work=1, colocate="x")],
         nodes=[Node(id="p", memory=1), Node(id="q", memory=2)],
     )
-    result = allocsolve.solve(problem, method="portfolio", time_limit=5)
+    result = allocsolve.solve(problem, method=method, time_limit=5)
     assert [entry.node for entry in result.schedule] == ["q", "q"]
     assert ["doctor --compile" in warning for warning in result.warnings] == [True]
     assert not result.deterministic
+
+
+def test_getf_does_without_a_program_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Presolving looks at no clock, so a large program is not begun; ETF needs none."""
+    monkeypatch.setattr(getf_lp, "_PACE", 0)
+    problem = related_problem(3)
+    result = allocsolve.solve(problem, method="getf")
+    etf = allocsolve.solve(problem, method="etf")
+    assert result.objective.value == etf.objective.value
+    assert ["linear program" in warning for warning in result.warnings] == [True]
+    assert not result.deterministic
+
+
+def test_a_token_ends_the_linear_program() -> None:
+    """An interrupt is answered within a second, so the engine must ask while it iterates."""
+    graph = CommGraph.of(_broad_problem())
+    assert solve_lp(graph, 60.0) is not None
+    assert solve_lp(graph, 60.0, lambda: True) is None
+
+
+def _broad_problem() -> DagProblem:
+    """Return unrelated tasks on unrelated nodes, which presolving leaves to the simplex method."""
+    draw = random.Random(1)
+    nodes = [f"n{k}" for k in range(6)]
+    tasks = [f"t{i}" for i in range(60)]
+    return DagProblem(
+        tasks=[Task(id=task) for task in tasks],
+        nodes=[Node(id=node) for node in nodes],
+        durations={task: {node: draw.randint(1, 100) for node in nodes} for task in tasks},
+    )
 
 
 def test_impossible_placements_end_without_an_answer() -> None:
