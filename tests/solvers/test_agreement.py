@@ -6,6 +6,7 @@ releases, deadlines, lags of both signs, memory, colocation, data on links of al
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 from types import ModuleType
@@ -28,7 +29,7 @@ TASKS = 5
 
 
 def _nodes(source: random.Random, family: str) -> list[Node]:
-    count = 2 if family == "communication" else source.choice([2, 3])
+    count = source.choice([2, 3])
     alike = family == "identical"
     memory: Number | None = source.choice([None, None, 4])
     return [
@@ -69,6 +70,11 @@ def _edge(source: random.Random, pair: tuple[str, str], sends: float) -> Edge:
     )
 
 
+def _link(source: random.Random, pair: tuple[str, str]) -> Link:
+    bandwidth: Number | None = source.choice([1, 2, None, 0])
+    return Link(between=pair, latency=source.randint(0, 2), bandwidth=bandwidth)
+
+
 def on_nodes(family: str, seed: int) -> DagProblem:
     """Draw tasks on identical, related, unrelated, partly eligible or communicating nodes."""
     source = random.Random(f"{family} {seed}")
@@ -83,8 +89,8 @@ def on_nodes(family: str, seed: int) -> DagProblem:
     edges = [_edge(source, pair, sends) for pair in pairs]
     links: list[Link] = []
     if family == "communication":
-        bandwidth: Number | None = source.choice([1, 2, None, 0])
-        links = [Link(between=("x", "y"), latency=source.randint(0, 2), bandwidth=bandwidth)]
+        ends = itertools.combinations([node.id for node in nodes], 2)
+        links = [_link(source, pair) for pair in ends]
     return DagProblem(tasks=tasks, edges=edges, nodes=nodes, durations=table, links=links)
 
 
