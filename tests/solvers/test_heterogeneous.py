@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from allocsolve.instances.generators.dag import generate
@@ -15,6 +16,7 @@ from allocsolve.models.dag.node_windows import NEVER
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control, Limits, Outcome, Proof, Token
+from allocsolve.solvers.dag import area_lp
 from allocsolve.solvers.dag.area_lp import area_bound
 from allocsolve.solvers.dag.node_elimination import destructive_bound
 from allocsolve.solvers.engines.cpsat import EngineStatus, run
@@ -43,6 +45,21 @@ def test_the_shared_work_never_exceeds_the_optimum(
         shared = area_bound(table, table.value, lambda: 10.0).value
         assert shared <= best, seed
         assert shared <= destructive_bound(table, shared, best + 3, lambda: 10.0) <= best, seed
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_any_multipliers_give_a_bound(draw_cluster: Draw, optimum: Optimum, family: str) -> None:
+    """The bound rests on no answer of the engine; wrong multipliers only make it low."""
+    for seed in range(40):
+        problem = draw_cluster(family, seed)
+        best, table = optimum(problem), node_table(CommGraph.of(problem))
+        if best is None:
+            continue
+        program = area_lp._Program(table, lambda: 10.0)
+        draw = np.random.default_rng(seed)
+        sizes = (table.graph.n, len(area_lp._limited_nodes(table)), len(program.windows))
+        answer = area_lp._Answer(np.zeros_like(table.head, float), *map(draw.random, sizes))
+        assert program.safe_bound(answer) <= best, seed
 
 
 @pytest.mark.parametrize("family", FAMILIES)
