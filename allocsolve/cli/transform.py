@@ -82,7 +82,7 @@ def export(  # noqa: PLR0913, PLR0917  # one parameter for each option
     verbose: options.Verbose = 0,
     quiet: options.Quiet = False,
 ) -> int:
-    """Write a mixed-integer program as MPS or LP, or a schedule as CSV or Chrome trace.
+    """Write a program as MPS or LP, or a schedule as CSV or Chrome trace.
 
     Without SOLUTION the instance is written as a program that any solver reads, without being
     solved; with SOLUTION its schedule is written (chrome://tracing, Perfetto).
