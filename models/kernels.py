@@ -15,6 +15,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ from types import FunctionType
 from typing import ParamSpec, Protocol, TypeVar, cast
 
 __all__ = ["KernelSet", "kernel"]
+
+_STEP = 0.05
+"""Seconds between two looks at whether the run should go on."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -103,6 +107,24 @@ class KernelSet:
         entry = self._entry()
         return _is_cached(entry.py_func, entry.stats.cache_path)
 
+    def prepare(self, stop: Callable[[], bool]) -> bool:
+        """Make the kernels ready to run; tell whether they are.
+
+        What needs the compiler is built in a thread of its own, since numba cannot be
+        interrupted: if the run stops meanwhile, that thread goes on without it.
+
+        Parameters
+        ----------
+        stop
+            Asked every twentieth of a second.
+        """
+        if self.is_ready():
+            return True
+        job = _Compilation(self)
+        thread = threading.Thread(target=job.work, name=f"compile {self.name}", daemon=True)
+        thread.start()
+        return job.wait(stop)
+
     def fits(self, seconds: float) -> bool:
         """Whether the kernels can be made ready to run within so many seconds."""
         if seconds >= self.compiling or self.is_loaded():
@@ -111,6 +133,33 @@ class KernelSet:
 
     def _entry(self) -> _Dispatcher:
         return cast("_Dispatcher", getattr(importlib.import_module(self.module), self.entry))
+
+
+class _Compilation:
+    """Building a set of kernels in a thread."""
+
+    def __init__(self, kernels: KernelSet) -> None:
+        self._kernels = kernels
+        self._done = threading.Event()
+        self._error: BaseException | None = None
+
+    def work(self) -> None:
+        """Build the kernels and keep what goes wrong for the thread that waits."""
+        try:
+            self._kernels.build()
+        except BaseException as error:  # raised again where the kernels are wanted
+            self._error = error
+        finally:
+            self._done.set()
+
+    def wait(self, stop: Callable[[], bool]) -> bool:
+        """Wait for the end; False if the run stopped before it."""
+        while not self._done.wait(_STEP):
+            if stop():
+                return False
+        if self._error is not None:
+            raise self._error
+        return True
 
 
 def _is_cached(function: FunctionType, folder: str | None) -> bool:

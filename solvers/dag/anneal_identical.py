@@ -14,6 +14,7 @@ from allocsolve.models.dag.comm_bounds import ClusterBounds
 from allocsolve.models.dag.comm_identical import Identical
 from allocsolve.models.dag.list_build import Placement
 from allocsolve.solvers.control import Control
+from allocsolve.solvers.dag.compiling import make_ready
 
 __all__ = ["Annealing", "is_affordable"]
 
@@ -24,9 +25,9 @@ _HOT, _COLD = 0.5, 0.02
 """First and last temperature as shares of the mean duration."""
 
 
-def is_affordable(seconds: float) -> bool:
-    """Whether the compiled loops can be made ready in so many seconds."""
-    return KERNELS.fits(seconds)
+def is_affordable(control: Control[Schedule]) -> bool:
+    """Make the compiled loops ready if there is time for it; tell whether they are."""
+    return make_ready(control, KERNELS)
 
 
 class Annealing:

@@ -25,6 +25,7 @@ from allocsolve.models.dag.search_kernels import ANNEALING
 from allocsolve.models.errors import UsageError
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.dag.compiling import make_ready
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.node_start import begin
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
@@ -59,9 +60,9 @@ _UNCOMPILED = (
 )
 
 
-def is_affordable(seconds: float) -> bool:
-    """Whether the compiled loops can be made ready in so many seconds."""
-    return LISTS.fits(seconds) and ANNEALING.fits(seconds)
+def is_affordable(control: Control[Schedule]) -> bool:
+    """Make the compiled loops ready if there is time for it; tell whether they are."""
+    return make_ready(control, LISTS, ANNEALING)
 
 
 def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
@@ -75,7 +76,7 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     warnings: tuple[str, ...] = ()
     complete = True
     if ended_by is None and control.answer is not None:
-        if is_affordable(control.remaining()):
+        if is_affordable(control):
             complete = _anneal(start.table, control, settings["rounds"])
         else:
             complete, warnings = False, (_UNCOMPILED,)

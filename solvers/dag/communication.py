@@ -159,15 +159,15 @@ class _Search:
 
     def _anneal(self) -> None:
         """Spend a share of the time on better schedules, or all of it if CP-SAT cannot help."""
-        rest = self.control.remaining()
-        share, rounds = self._plan(rest)
-        until = time.monotonic() + share * rest
-        if rest < _IMPORT_NUMBA and "numba" not in sys.modules:
+        if self.control.remaining() < _IMPORT_NUMBA and "numba" not in sys.modules:
             return
         from allocsolve.solvers.dag.anneal_identical import Annealing, is_affordable
 
-        if not is_affordable(rest):
+        if not is_affordable(self.control):
             return
+        rest = self.control.remaining()
+        share, rounds = self._plan(rest)
+        until = time.monotonic() + share * rest
         self.control.phase("annealing")
         self.searched = True
         annealing = Annealing(self.bounds, self.control, self.control.limits.seed)

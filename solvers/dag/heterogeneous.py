@@ -134,12 +134,13 @@ class _Search:
 
     def _anneal_first(self, start: NodeStart) -> None:
         """Anneal for a share of the time."""
-        rest = self.control.remaining()
-        if self.control.answer is None or not self.settings["rounds"] or not is_affordable(rest):
+        if self.control.answer is None or not self.settings["rounds"]:
+            return
+        if not is_affordable(self.control):
             return
         self.control.phase("annealing")
         self.annealing = Annealing(start.table, self.control)
-        share = _ANNEAL_SHARE * rest
+        share = _ANNEAL_SHARE * self.control.remaining()
         until = time.monotonic() + share
         self.is_repeatable &= self.annealing.run(
             self.settings["rounds"], lambda: self._is_over() or time.monotonic() > until, share
@@ -266,7 +267,7 @@ class _Search:
         if self.control.limits.deadline is None or self.is_abandoned:
             return
         if self.annealing is None:
-            if self.control.answer is None or not is_affordable(self.control.remaining()):
+            if self.control.answer is None or not is_affordable(self.control):
                 return
             self.annealing = Annealing(start.table, self.control)
         self.control.phase("annealing")

@@ -14,6 +14,7 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason
 from allocsolve.models.result import Scalar, Termination
 from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.dag.compiling import make_ready
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.settings import read_words
 
@@ -72,7 +73,7 @@ def begin(problem: DagProblem, control: Control[Schedule]) -> CommGraph:
 
 def compiled(control: Control[Schedule]) -> bool:
     """Whether the time limit leaves room to make the compiled loops ready."""
-    return KERNELS.fits(control.remaining())
+    return make_ready(control, KERNELS)
 
 
 def offer_rules(

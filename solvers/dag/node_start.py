@@ -14,6 +14,7 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.search_kernels import NODE_TABLE
 from allocsolve.models.result import Bound, Reason
 from allocsolve.solvers.control import Control
+from allocsolve.solvers.dag.compiling import make_ready
 from allocsolve.solvers.dag.list_methods import begin as begin_lists
 from allocsolve.solvers.dag.list_methods import compiled, offer_rules
 from allocsolve.solvers.dag.opening import open_run
@@ -72,7 +73,7 @@ def raise_table_bound(graph: CommGraph, control: Control[Schedule]) -> NodeTable
 
 def _table(graph: CommGraph, control: Control[Schedule]) -> NodeTable:
     control.phase("bounds on nodes")
-    if control.stopped() is None and NODE_TABLE.fits(control.remaining()):
+    if control.stopped() is None and make_ready(control, NODE_TABLE):
         from allocsolve.models.dag.comm_tables import node_table
 
         return node_table(graph, lambda: control.stopped() is not None)
