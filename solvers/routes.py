@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.graph import HONOURED
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import FeatureRefused, UsageError, suggest
 from allocsolve.models.kernels import KernelSet
@@ -93,18 +94,6 @@ _BASIC = frozenset(
     }
 )
 
-_COMMUNICATING = frozenset(
-    {
-        Feature.MODES,
-        Feature.NODES,
-        Feature.RELEASES,
-        Feature.LAGS,
-        Feature.COMMUNICATION,
-        Feature.MEMORY,
-        Feature.COLOCATION,
-    }
-)
-
 _LISTS = (
     ("heft", "list_methods:heft", "heterogeneous earliest finish time; compiled"),
     ("cpop", "list_methods:cpop", "the critical path on one node, the rest by priority; compiled"),
@@ -143,7 +132,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="communication",
         kind="dag",
-        honours=_COMMUNICATING - {Feature.MEMORY, Feature.COLOCATION},
+        honours=HONOURED - {Feature.MEMORY, Feature.COLOCATION},
         objectives=("makespan",),
         exact=True,
         target="allocsolve.solvers.dag.communication:solve",
@@ -152,7 +141,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="heterogeneous",
         kind="dag",
-        honours=_COMMUNICATING,
+        honours=HONOURED,
         objectives=("makespan",),
         exact=True,
         target="allocsolve.solvers.dag.heterogeneous:solve",
@@ -161,7 +150,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="annealing",
         kind="dag",
-        honours=_COMMUNICATING,
+        honours=HONOURED,
         objectives=("makespan",),
         exact=False,
         target="allocsolve.solvers.dag.annealing:solve",
@@ -189,7 +178,7 @@ METHODS: tuple[Method, ...] = (
         Method(
             name=name,
             kind="dag",
-            honours=_COMMUNICATING,
+            honours=HONOURED,
             objectives=("makespan",),
             exact=False,
             target=f"allocsolve.solvers.dag.{target}",

@@ -19,6 +19,7 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.bounds import heads, tails
 from allocsolve.models.dag.check import check
 from allocsolve.models.dag.comm_tables import node_table
+from allocsolve.models.dag.data import Node, Task
 from allocsolve.models.dag.graph import CommGraph
 from allocsolve.models.dag.list_build import Builder
 from allocsolve.models.dag.node_windows import NEVER, NodeTable, NodeWindow, plain_table
@@ -126,6 +127,20 @@ def test_annealing_obeys_every_rule(draw_cluster: Draw, family: str) -> None:
         best = chain.best()
         assert best.makespan == chain.value <= start.makespan, seed
         assert check(problem, best.schedule().entries()).valid, seed
+
+
+def test_tasks_without_length_count_wherever_they_stand() -> None:
+    """They are on no slot, so the ends of the slots do not tell when the last of them ends."""
+    problem = DagProblem(
+        tasks=[Task(id="z", work=0, release=50), *(Task(id=name, work=1) for name in "abcdefgh")],
+        nodes=[Node(id="x"), Node(id="y")],
+    )
+    graph = CommGraph.of(problem)
+    start = Builder(graph).build("heft")
+    assert start is not None
+    chain = Chain(sites_of(graph), start, 0)
+    chain.cool(Cooling(3.0, 0.1, 2000), 0, lambda: False)
+    assert chain.value == chain.best().makespan == 50
 
 
 def _digest(seed: int) -> str:

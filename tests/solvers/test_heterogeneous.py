@@ -11,8 +11,9 @@ from allocsolve.instances.generators.dag import generate
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.comm_hetero_cpsat import build
 from allocsolve.models.dag.comm_tables import node_table
+from allocsolve.models.dag.data import Edge, Node, Task
 from allocsolve.models.dag.graph import CommGraph
-from allocsolve.models.dag.node_windows import NEVER
+from allocsolve.models.dag.node_windows import NEVER, NodeWindow
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control, Limits, Outcome, Proof, Token
@@ -95,6 +96,20 @@ def test_the_model_decides_as_brute_force_does(
             model = build(table, length, minimise=False).model
             control: Control[object] = Control(Limits())
             assert run(model, control, lambda _: None, {}).status is expected, seed
+
+
+def test_a_window_in_which_nothing_runs_costs_nothing() -> None:
+    """Its ticks before and after may exceed the optimum, for no task has to run there."""
+    problem = DagProblem(
+        tasks=[Task(id="a", work=1, eligible=["x"]), Task(id="b", work=1)],
+        edges=[Edge(source="a", target="b", data=10)],
+        nodes=[Node(id="x"), Node(id="y")],
+    )
+    table = node_table(CommGraph.of(problem))
+    formulation = build(table, 30, windows=[NodeWindow(node=1, head=11, tail=0)])
+    control: Control[object] = Control(Limits())
+    report = run(formulation.model, control, lambda _: None, {})
+    assert (report.status, report.bound) == (EngineStatus.OPTIMAL, 2)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

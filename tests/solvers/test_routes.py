@@ -11,7 +11,7 @@ from allocsolve.solvers import routes
 from allocsolve.solvers.routes import METHODS, OBJECTIVES, method_named, refuse_unsupported
 
 PLAIN = DagProblem(tasks=[Task(id="t", work=1)], nodes=[Node(id="a")])
-MEMORY = DagProblem(tasks=[Task(id="t", work=1, memory=1)], nodes=[Node(id="a", memory=2)])
+CLOSED = DagProblem(tasks=[Task(id="t", work=1)], nodes=[Node(id="a", unavailable=[(5, 6)])])
 
 
 def test_names_are_unique_in_a_kind() -> None:
@@ -55,9 +55,9 @@ def test_refusals_name_the_methods_that_can(monkeypatch: pytest.MonkeyPatch) -> 
     """Whoever is refused should know where to go."""
     rows = list(METHODS)
     able = routes.Method(
-        "able", "dag", rows[0].honours | MEMORY.features, ("makespan",), True, "x:y", "takes memory"
+        "able", "dag", rows[0].honours | CLOSED.features, ("makespan",), True, "x:y", "waits"
     )
     monkeypatch.setattr(routes, "METHODS", (*rows, able))
-    with pytest.raises(FeatureRefused, match="memory") as refused:
-        refuse_unsupported(rows[0], MEMORY, "makespan")
+    with pytest.raises(FeatureRefused, match="calendars") as refused:
+        refuse_unsupported(rows[0], CLOSED, "makespan")
     assert refused.value.alternatives == ("able",)
