@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.bounds import lower_bounds
 from allocsolve.models.dag.dispatch import Plan, generate
+from allocsolve.models.dag.graph import CommGraph, has_graph
 from allocsolve.models.dag.network import Network, build_network
 from allocsolve.models.dag.priorities import latest_start
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason
+from allocsolve.models.dag.sequential import sequential_schedule
 from allocsolve.models.result import Reason
 from allocsolve.solvers.control import Control
 
@@ -59,10 +61,21 @@ def open_run(problem: DagProblem, control: Control[Schedule]) -> Opening:
         control.offer(plan.schedule(problem), plan.makespan, "list")
     elif control.answer is None:
         reason = find_reason(problem)
+        if reason is None:
+            _offer_sequence(problem, control)
     if reason is None and control.bound is None:
         for bound in lower_bounds(problem)[:1]:
             control.raise_bound(bound)
     return Opening(network, plan, reason)
+
+
+def _offer_sequence(problem: DagProblem, control: Control[Schedule]) -> None:
+    """Offer all tasks one after another: better than nothing where the time is over."""
+    if not has_graph(problem):
+        return
+    schedule = sequential_schedule(CommGraph.of(problem))
+    if schedule is not None:
+        control.offer(schedule, schedule.makespan, "sequential")
 
 
 def _patience(control: Control[Schedule]) -> Callable[[], bool]:
