@@ -8,12 +8,15 @@ from allocsolve.instances.formats.native import SCHEMA, decode
 from allocsolve.instances.source import load
 from allocsolve.instances.strict_json import loads
 from allocsolve.models.dag.data import DagDocument, DefaultLink, Node
+from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import InputError, UsageError
 
 __all__ = ["MOST_NODES", "identical_nodes", "with_nodes"]
 
 MOST_NODES = 10_000
 """Largest number of nodes of an instance that a count asks for."""
+_MOST_DIGITS = 20
+"""Digits beyond which a count is not read as a number."""
 _TABLES = ("nodes", "links", "default_link")
 
 
@@ -26,9 +29,7 @@ def identical_nodes(count: int) -> list[Node]:
         If the count is not within 1..10000.
     """
     if not 1 <= count <= MOST_NODES:
-        raise UsageError(
-            f"--nodes {count} is not allowed (allowed: 1..{MOST_NODES}, or a JSON file)"
-        )
+        raise _not_a_count(str(count))
     return [Node(id=f"n{k}") for k in range(count)]
 
 
@@ -62,10 +63,13 @@ def _machines(nodes: str | int, default_link: DefaultLink | None) -> DagDocument
     text = str(nodes)
     digits = text[1:] if text.startswith("-") else text
     if digits.isascii() and digits.isdigit():
-        count = int(text) if len(text) < 20 else MOST_NODES + 1
+        if len(text) > _MOST_DIGITS:
+            raise _not_a_count(text)
         return msgspec.structs.replace(
-            _document({"nodes": []}), nodes=identical_nodes(count), default_link=default_link
+            _document({"nodes": []}), nodes=identical_nodes(int(text)), default_link=default_link
         )
+    if not text.strip():
+        raise _not_a_count(f"'{text}'")
     source = load(text)
     try:
         raw = loads(source.text)
@@ -76,9 +80,32 @@ def _machines(nodes: str | int, default_link: DefaultLink | None) -> DagDocument
                 remedy="correct the file, or give a number of identical nodes",
                 path="$",
             )
-        return _document(raw)
+        document = _document(raw)
+        _validate(document)
     except InputError as error:
         raise error.located(source.label) from None
+    return document
+
+
+def _not_a_count(text: str) -> UsageError:
+    return UsageError(f"--nodes {text} is not allowed (allowed: 1..{MOST_NODES}, or a JSON file)")
+
+
+def _validate(document: DagDocument) -> None:
+    """Find what is wrong with nodes and links while it is known which file they are from."""
+    if not document.nodes:
+        raise InputError(
+            "there are no nodes",
+            allowed="at least one node",
+            remedy="add nodes to the file, or give a number of identical nodes",
+            path="$.nodes",
+        )
+    DagProblem(
+        tasks=[],
+        nodes=document.nodes,
+        links=document.links,
+        default_link=document.default_link,
+    )
 
 
 def _document(raw: dict[str, object]) -> DagDocument:
