@@ -26,7 +26,7 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.dag.node_windows import NodeTable, NodeWindow
-from allocsolve.solvers.engines.highs import highs, interruptible
+from allocsolve.solvers.engines.highs import highs, interruptible, require
 
 if TYPE_CHECKING:
     import highspy
@@ -116,7 +116,7 @@ class _Program:
         self._seconds = seconds
         self._solver = highs()
         interruptible(self._solver, lambda: seconds() <= 0)
-        self._solver.passModel(self._model())
+        require(self._solver.passModel(self._model()), "passing the shares of work")
         for node in self._limited.tolist():
             self._limit_memory(node)
         for node in range(self.graph.nodes):
@@ -155,7 +155,8 @@ class _Program:
         tasks = np.flatnonzero(self.possible[:, node] & (self.graph.memory > 0))
         columns = (tasks * self.graph.nodes + node).astype(np.int32)
         values = -self.graph.memory[tasks] / room
-        self._solver.addRow(-1.0, highspy.kHighsInf, len(columns), columns, values)
+        added = self._solver.addRow(-1.0, highspy.kHighsInf, len(columns), columns, values)
+        require(added, "limiting memory")
 
     def _add(self, window: NodeWindow) -> None:
         """Add ``s T - sum d x >= s (a + b)``."""
@@ -166,9 +167,10 @@ class _Program:
         columns = np.append(tasks * self.graph.nodes + window.node, self.possible.size)
         values = np.append(-self.graph.duration[tasks, window.node] / self.unit, slots)
         least = slots * (window.head + window.tail) / self.unit
-        self._solver.addRow(
+        added = self._solver.addRow(
             least, highspy.kHighsInf, len(columns), columns.astype(np.int32), values
         )
+        require(added, "adding a window")
         self.windows.append(window)
 
     def solve(self) -> _Answer | None:
@@ -179,7 +181,7 @@ class _Program:
         if math.isfinite(seconds):
             spent = self._solver.getRunTime()
             self._solver.setOptionValue("time_limit", spent + max(seconds, 0.0))
-        self._solver.run()
+        require(self._solver.run(), "sharing work")
         if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         solution, n = self._solver.getSolution(), self.graph.n

@@ -25,7 +25,7 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.dag.graph import CommGraph
-from allocsolve.solvers.engines.highs import highs, interruptible
+from allocsolve.solvers.engines.highs import highs, interruptible, require
 
 if TYPE_CHECKING:
     import highspy
@@ -96,8 +96,8 @@ def solve_lp(
     if math.isfinite(seconds):
         solver.setOptionValue("time_limit", max(seconds, 0.0))
     interruptible(solver, stop)
-    solver.passModel(_model(graph, classes, unit))
-    solver.run()
+    require(solver.passModel(_model(graph, classes, unit)), "passing chains and loads")
+    require(solver.run(), "solving chains and loads")
     if not _is_optimal(solver):
         return None
     solution = solver.getSolution()

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from allocsolve.models.errors import SolverMissing
+from allocsolve.models.errors import SolverCrash, SolverMissing
 
 if TYPE_CHECKING:
     import highspy
 
-__all__ = ["highs", "interruptible"]
+__all__ = ["highs", "interruptible", "require"]
 
 _STDOUT = 1
 _lock = threading.Lock()
@@ -60,6 +60,20 @@ def interruptible(solver: highspy.Highs, stop: Callable[[], bool]) -> None:
             event.data_in.user_interrupt = True
 
     solver.cbSimplexInterrupt += look
+
+
+def require(status: highspy.HighsStatus, what: str) -> None:
+    """Check the status of a call: HiGHS raises nothing and goes on after an error.
+
+    Raises
+    ------
+    SolverCrash
+        If the call failed.
+    """
+    import highspy
+
+    if status == highspy.HighsStatus.kError:
+        raise SolverCrash(f"HiGHS failed while {what}")
 
 
 @contextmanager

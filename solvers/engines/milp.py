@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from allocsolve.models.errors import SolverCrash, SolverMissing
 from allocsolve.models.result import Bound
 from allocsolve.solvers.control import Control
-from allocsolve.solvers.engines.highs import highs
+from allocsolve.solvers.engines.highs import highs, require
 
 if TYPE_CHECKING:
     import highspy
@@ -217,13 +217,13 @@ class _Job(Generic[AnswerT]):
         self._columns = {id(variable): k for k, variable in enumerate(variables)}
         solver = highs()
         self._configure(solver)
-        _require(solver.passModel(program), "passing the model")
+        require(solver.passModel(program), "passing the model")
         solver.cbMipImprovingSolution += self._on_solution
         solver.cbMipInterrupt += self._on_node
         solver.cbSimplexInterrupt += self._on_interrupt
         if self.should_stop():
             return EngineRun(EngineStatus.STOPPED, None)
-        _require(solver.run(), "solving")
+        require(solver.run(), "solving")
         status = map_status(solver.getModelStatus())
         if status is EngineStatus.OPTIMAL:
             self._take(solver.getSolution().col_value)
@@ -247,7 +247,7 @@ class _Job(Generic[AnswerT]):
         if limits.deadline is not None:
             options["time_limit"] = max(self._control.remaining(), 0.01)
         for name, value in options.items():
-            _require(solver.setOptionValue(name, value), f"setting {name} = {value}")
+            require(solver.setOptionValue(name, value), f"setting {name} = {value}")
 
     def _on_solution(self, event: highspy.HighsCallbackEvent) -> None:
         self._take(event.data_out.mip_solution)
@@ -284,13 +284,6 @@ class _Job(Generic[AnswerT]):
             self._control.raise_bound(Bound(self._bound, "highs", "proven by HiGHS"))
         except BaseException as error:
             self._error = self._error or error
-
-
-def _require(status: highspy.HighsStatus, what: str) -> None:
-    import highspy
-
-    if status == highspy.HighsStatus.kError:
-        raise SolverCrash(f"HiGHS failed while {what}")
 
 
 def _compile(model: pyo.ConcreteModel) -> tuple[highspy.HighsLp, Sequence[pyo.Var]]:

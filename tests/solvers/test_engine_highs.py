@@ -6,6 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from allocsolve.models.errors import SolverCrash
+from allocsolve.solvers.engines.highs import require
+
 CODE = """
 import sys
 from allocsolve.solvers.engines.highs import highs
@@ -39,3 +44,13 @@ def test_a_closed_stdout_is_no_obstacle(tmp_path: Path) -> None:
     """A daemon may have closed descriptor 1 before the library is used."""
     code = "import os; os.close(1)\n" + CODE.replace('print("end")', 'sys.stderr.write("end")')
     assert _run(code, tmp_path).stderr.startswith("end")
+
+
+def test_a_failed_call_is_told() -> None:
+    """HiGHS goes on after an error; a program that lacks a row would prove too much."""
+    import highspy
+
+    require(highspy.HighsStatus.kOk, "nothing")
+    require(highspy.HighsStatus.kWarning, "stopping early")
+    with pytest.raises(SolverCrash, match="adding a row"):
+        require(highspy.HighsStatus.kError, "adding a row")
