@@ -17,11 +17,11 @@ if TYPE_CHECKING:
         bound,
         check,
         convert,
-        export,
         read,
         solve,
         write,
     )
+    from allocsolve.api.formulations import export
     from allocsolve.instances.generators.dag import generate
     from allocsolve.instances.objects import from_dict, from_frames, from_networkx
     from allocsolve.models.dag.answer import DagResult, Schedule, ScheduledTask
@@ -110,8 +110,9 @@ __all__ = [
 
 _HOMES = {
     "allocsolve.api": (
-        "BoundReport ClaimReport Incumbent Progress bound check convert export read solve write"
+        "BoundReport ClaimReport Incumbent Progress bound check convert read solve write"
     ),
+    "allocsolve.api.formulations": "export",
     "allocsolve.instances.generators.dag": "generate",
     "allocsolve.instances.objects": "from_dict from_frames from_networkx",
     "allocsolve.models.dag.answer": "DagResult Schedule ScheduledTask",

@@ -1,4 +1,4 @@
-"""The public functions: read, write, solve, check, bound, convert, export."""
+"""The public functions: read, write, solve, check, bound, convert."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 
 from allocsolve.api.files import convert, read, write
-from allocsolve.api.formulations import export
 from allocsolve.api.judging import bound, check
 from allocsolve.api.progress import Incumbent, Progress
 from allocsolve.api.request import Request
@@ -27,7 +26,6 @@ __all__ = [
     "bound",
     "check",
     "convert",
-    "export",
     "read",
     "solve",
     "write",

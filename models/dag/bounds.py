@@ -8,13 +8,12 @@ releases, several modes, slots, speeds and communication.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from allocsolve.models.arrays import IntArray
 from allocsolve.models.dag.area import area_weights
-from allocsolve.models.dag.comm_bounds import ClusterBounds, StarWindow
-from allocsolve.models.dag.comm_identical import identical_nodes
 from allocsolve.models.dag.disjunctive import cliques
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.relaxation import (
@@ -27,6 +26,9 @@ from allocsolve.models.dag.relaxation import (
 from allocsolve.models.dag.windows import Energy, Window, best_window
 from allocsolve.models.exact import plain
 from allocsolve.models.result import Bound
+
+if TYPE_CHECKING:
+    from allocsolve.models.dag.comm_bounds import StarWindow
 
 __all__ = ["earliest_starts", "heads", "latest_starts", "lower_bounds", "tails"]
 
@@ -148,6 +150,10 @@ def _disjunctive(relaxation: Relaxation) -> Iterator[Bound]:
 def _communication(relaxation: Relaxation) -> Iterator[Bound]:
     if not relaxation.arrays.communicates:
         return
+    # Loaded only here: without data between nodes nothing of it is needed.
+    from allocsolve.models.dag.comm_bounds import ClusterBounds
+    from allocsolve.models.dag.comm_identical import identical_nodes
+
     instance = identical_nodes(relaxation.problem)
     if instance is None:
         return

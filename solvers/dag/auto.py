@@ -7,15 +7,16 @@ Data between identical nodes goes to the method ``communication``, data between 
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.cpsat import overflow
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.solvers.control import Control, Outcome
-from allocsolve.solvers.dag import communication, cpsat, heterogeneous
+from allocsolve.solvers.dag import cpsat
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.improve import Improver
-from allocsolve.solvers.dag.opening import open_run
+from allocsolve.solvers.dag.opening import Opening, open_run
 from allocsolve.solvers.dag.settings import read_settings, shown
 
 __all__ = ["SETTINGS", "solve"]
@@ -52,11 +53,9 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     ended_by = control.stopped()
     if ended_by is not None:
         return finished(control, own, ended_by)
-    instance = communication.suited(problem)
-    if instance is not None:
-        return communication.search(instance, control, opening, settings)
-    if heterogeneous.suited(problem):
-        return heterogeneous.search(problem, control, settings)
+    outcome = _communicate(problem, control, opening, settings)
+    if outcome is not None:
+        return outcome
     excuse = overflow(problem, cpsat.horizon(problem, control))
     if excuse is None and _is_worth_the_engine(control):
         return cpsat.run_engine(problem, control, settings)
@@ -66,6 +65,23 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     deterministic = excuse is not None
     warnings = () if excuse is None else (f"CP-SAT was not used: {excuse}",)
     return finished(control, own, ended_by, deterministic=deterministic, warnings=warnings)
+
+
+def _communicate(
+    problem: DagProblem, control: Control[Schedule], opening: Opening, settings: Mapping[str, int]
+) -> Outcome | None:
+    """Go on as the method for data between nodes, None if no data passes or none suits."""
+    if not problem.arrays.communicates:
+        return None
+    # Loaded only here: a project with a short limit has no time for modules it does not need.
+    from allocsolve.solvers.dag import communication, heterogeneous
+
+    instance = communication.suited(problem)
+    if instance is not None:
+        return communication.search(instance, control, opening, settings)
+    if heterogeneous.suited(problem):
+        return heterogeneous.search(problem, control, settings)
+    return None
 
 
 def _is_worth_the_engine(control: Control[Schedule]) -> bool:
