@@ -99,7 +99,7 @@ def test_decisions_agree_with_brute_force(
 def test_the_method_proves_the_optimum(draw_identical: Draw, optimum: Optimum, seed: int) -> None:
     """All parts together: a checked schedule of the optimal length, with proof."""
     problem = draw_identical(1000 + seed)
-    result = allocsolve.solve(problem, method="communication", threads=1)
+    result = allocsolve.solve(problem, method="communication", threads=1, time_limit=None)
     assert result.status is Status.OPTIMAL
     assert result.schedule.makespan == optimum(problem)
 
@@ -150,7 +150,7 @@ def test_too_many_states_leave_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = solve_fork(_fork(problem), 10**9, _never)
     assert answer.places is None
     assert answer.least <= least
-    result = allocsolve.solve(problem, method="communication", threads=1)
+    result = allocsolve.solve(problem, method="communication", threads=1, time_limit=None)
     assert result.status is Status.OPTIMAL
     assert result.schedule.makespan == least
 
@@ -232,7 +232,7 @@ def test_the_same_seed_gives_the_same_schedule() -> None:
 def test_nodes_that_differ_are_solved_too() -> None:
     """The general search takes over, with the same promises."""
     problem = generate("layered", tasks=8, seed=1, nodes=2, node_kind="related")
-    result = allocsolve.solve(problem, method="communication", threads=1)
+    result = allocsolve.solve(problem, method="communication", threads=1, time_limit=None)
     assert result.status is Status.OPTIMAL
 
 
@@ -247,7 +247,7 @@ def test_auto_takes_this_method_for_identical_nodes(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(communication, "search", noted)
     problem = generate("layered", tasks=12, seed=1, nodes=3)
-    assert allocsolve.solve(problem, threads=1).status is Status.OPTIMAL
+    assert allocsolve.solve(problem, threads=1, time_limit=None).status is Status.OPTIMAL
     assert calls == ["search"]
 
 
@@ -273,7 +273,7 @@ def test_an_open_run_ends_by_its_time_limit() -> None:
 def test_classic_graphs(benchmarks_dir: Path, name: str, nodes: int, expected: int) -> None:
     """Lengths of graphs used in courses, from the literature."""
     problem = allocsolve.read(benchmarks_dir / "dag/commdelay" / name, nodes=nodes)
-    result = allocsolve.solve(problem, method="communication", threads=2)
+    result = allocsolve.solve(problem, method="communication", threads=2, time_limit=None)
     assert (result.status, result.objective.value) == (Status.OPTIMAL, expected)
 
 
@@ -281,5 +281,5 @@ def test_classic_graphs(benchmarks_dir: Path, name: str, nodes: int, expected: i
 def test_graphs_without_data(benchmarks_dir: Path, name: str, nodes: int, expected: int) -> None:
     """Known lengths of large graphs without communication, which the critical path fixes."""
     problem = allocsolve.read(benchmarks_dir / "dag/stg" / name, nodes=nodes)
-    result = allocsolve.solve(problem, method="communication", threads=2)
+    result = allocsolve.solve(problem, method="communication", threads=2, time_limit=None)
     assert (result.status, result.objective.value) == (Status.OPTIMAL, expected)
