@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -19,6 +20,11 @@ _PATIENCE = 0.7
 
 _AGAIN = 0.2
 """Seconds until an interrupt is raised again: a destructor or callback may swallow it."""
+
+
+_ECHO = 0.1
+"""Seconds within which the same signal counts once: ``timeout`` and job control send one to
+the process and one to its group."""
 
 
 class Interrupted(BaseException):
@@ -36,6 +42,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.number: int | None = None
+        self._came = 0.0
         self._deferred = False
         self._cancel: Callable[[], None] | None = None
 
@@ -77,8 +84,10 @@ class Interrupts:
 
     def _handle(self, number: int, _: FrameType | None) -> None:
         if self.number is not None:
+            if number == self.number and time.monotonic() - self._came < _ECHO:
+                return
             os._exit(128 + number)
-        self.number = number
+        self.number, self._came = number, time.monotonic()
         if self._cancel is not None:
             self._cancel()
         elif self._deferred:

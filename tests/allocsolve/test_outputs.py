@@ -199,6 +199,20 @@ def test_a_second_signal_ends_the_process(tmp_path: Path) -> None:
 
 
 @posix
+def test_the_same_signal_twice_at_once_counts_once(tmp_path: Path, crowded_file: Path) -> None:
+    """The command timeout signals the process and its group; the answer must not be lost."""
+    words = ("solve", crowded_file, "--time-limit", "120s", "--log", "run.log")
+    process = _start(tmp_path, *words, stdout=subprocess.PIPE)
+    _wait_for_an_incumbent(tmp_path / "run.log")
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 143
+    assert json.loads(output)["termination"] == "interrupted"
+
+
+@posix
 def test_an_interrupt_while_reading_ends_soon(tmp_path: Path) -> None:
     """Standard input that never ends must not hold the process."""
     process = _start(tmp_path, "solve", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
