@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from allocsolve.models.dag.data import DagDocument
-from allocsolve.models.dag.problem import DagProblem
+from allocsolve.instances.kinds import Document, Problem, kind_named
 from allocsolve.models.errors import InputError
 from allocsolve.models.result import InstanceInfo
 
@@ -29,11 +28,11 @@ class Draft:
         Warnings: what was assumed, rounded or left out while reading.
     """
 
-    document: DagDocument
+    document: Document
     lines: Mapping[str, Sequence[int]] | None = None
     notes: tuple[str, ...] = ()
 
-    def build(self, origin: InstanceInfo) -> DagProblem:
+    def build(self, origin: InstanceInfo) -> Problem:
         """Build the problem; an error names a line of the file, or a path in JSON.
 
         Raises
@@ -42,7 +41,7 @@ class Draft:
             If ids, references, numbers or precedence are wrong.
         """
         try:
-            return DagProblem.from_document(self.document, origin, self.notes)
+            return kind_named(self.document.kind).build(self.document, origin, self.notes)
         except InputError as error:
             if self.lines is None:
                 raise

@@ -118,7 +118,9 @@ def _document(raw: dict[str, object]) -> DagDocument:
             remedy="delete the field",
             path=f"$.{unknown[0]}",
         )
-    return decode({"schema": SCHEMA, "kind": "dag", "tasks": [], **tables})
+    document = decode({"schema": SCHEMA, "kind": "dag", "tasks": [], **tables})
+    assert isinstance(document, DagDocument)
+    return document
 
 
 def _keep_references(document: DagDocument, nodes: list[Node]) -> None:

@@ -7,13 +7,19 @@ Nothing here imports networkx, pandas or polars: a graph needs ``nodes(data=True
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol, TypeAlias, cast, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast, overload, runtime_checkable
 
+from allocsolve.instances.draft import Draft
 from allocsolve.instances.formats.native import SCHEMA, decode
+from allocsolve.instances.kinds import Problem, require_kind
 from allocsolve.instances.machines import identical_nodes
-from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import InputError, UsageError
 from allocsolve.models.result import InstanceInfo
+
+if TYPE_CHECKING:
+    from allocsolve.models.coded.problem import CodedProblem
+    from allocsolve.models.dag.problem import DagProblem
+    from allocsolve.models.fair.problem import FairProblem
 
 __all__ = ["Frame", "Graph", "from_dict", "from_frames", "from_networkx"]
 
@@ -61,23 +67,42 @@ Frame: TypeAlias = object
 """A pandas or polars frame, a mapping of columns, or a sequence of rows (mappings)."""
 
 
-def from_dict(document: Mapping[str, object]) -> DagProblem:
+@overload
+def from_dict(document: Mapping[str, object], *, kind: Literal["dag"]) -> DagProblem: ...
+
+
+@overload
+def from_dict(document: Mapping[str, object], *, kind: Literal["coded"]) -> CodedProblem: ...
+
+
+@overload
+def from_dict(document: Mapping[str, object], *, kind: Literal["fair"]) -> FairProblem: ...
+
+
+@overload
+def from_dict(document: Mapping[str, object], *, kind: None = ...) -> Problem: ...
+
+
+def from_dict(document: Mapping[str, object], *, kind: str | None = None) -> Problem:
     """Build a problem from an instance document as plain objects.
 
     Parameters
     ----------
     document
-        As in a native file; ``schema`` and ``kind`` may be left out. Numbers may be int,
-        float, Decimal, Fraction or scalars of numpy.
+        As in a native file; ``schema`` may be left out, and ``kind`` too if it is ``"dag"`` or
+        given as argument. Numbers may be int, float, Decimal, Fraction or scalars of numpy.
+    kind
+        The problem kind that is expected, so that type checkers know what comes back.
 
     Raises
     ------
     InputError
-        If the document is wrong, with its path and the id of the record.
+        If the document is wrong or of another kind, with its path and the id of the record.
     """
-    raw = _plain({"schema": SCHEMA, "kind": "dag", **document})
-    decoded = decode(raw)
-    return DagProblem.from_document(decoded, InstanceInfo(name=decoded.name))
+    raw = _plain({"schema": SCHEMA, "kind": kind or "dag", **document})
+    draft = Draft(decode(raw))
+    require_kind(draft.document, kind)
+    return draft.build(InstanceInfo(name=draft.document.name))
 
 
 def from_networkx(
@@ -113,7 +138,8 @@ def from_networkx(
         for source, target, attributes in cast(_View, graph.edges)(data=True)
     ]
     machines = _machines(nodes)
-    return from_dict({"name": name, "tasks": tasks, "edges": edges, "nodes": machines, **fields})
+    tables = {"tasks": tasks, "edges": edges, "nodes": machines}
+    return from_dict({"name": name, **tables, **fields}, kind="dag")
 
 
 def from_frames(
@@ -159,7 +185,7 @@ def from_frames(
     }
     if durations is not None:
         document["durations"] = _times(durations)
-    return from_dict(document)
+    return from_dict(document, kind="dag")
 
 
 def _machines(nodes: int | Frame) -> list[Row]:

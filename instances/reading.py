@@ -4,34 +4,78 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal, overload
 
 import msgspec
 
 from allocsolve.instances.detection import detect, looks_like
 from allocsolve.instances.draft import Draft
+from allocsolve.instances.kinds import Problem, require_kind
 from allocsolve.instances.registry import Format, format_named
 from allocsolve.instances.source import Source, load
-from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.data import DagDocument
 from allocsolve.models.errors import InputError, UsageError
 from allocsolve.models.result import InstanceInfo
 
-__all__ = ["read"]
+if TYPE_CHECKING:
+    from allocsolve.models.coded.problem import CodedProblem
+    from allocsolve.models.dag.problem import DagProblem
+    from allocsolve.models.fair.problem import FairProblem
+
+__all__ = ["read", "read_dag"]
+
+
+@overload
+def read(
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
+    kind: Literal["dag"],
+    format: str | None = ...,
+    nodes: str | int | None = ...,
+    index_base: int | None = ...,
+) -> DagProblem: ...
+
+
+@overload
+def read(
+    source: str | os.PathLike[str] | BinaryIO, *, kind: Literal["coded"], format: str | None = ...
+) -> CodedProblem: ...
+
+
+@overload
+def read(
+    source: str | os.PathLike[str] | BinaryIO, *, kind: Literal["fair"], format: str | None = ...
+) -> FairProblem: ...
+
+
+@overload
+def read(
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
+    kind: None = ...,
+    format: str | None = ...,
+    nodes: str | int | None = ...,
+    index_base: int | None = ...,
+) -> Problem: ...
 
 
 def read(
     source: str | os.PathLike[str] | BinaryIO,
     *,
+    kind: str | None = None,
     format: str | None = None,  # noqa: A002  # the option is called --format
     nodes: str | int | None = None,
     index_base: int | None = None,
-) -> DagProblem:
+) -> Problem:
     """Read an instance.
 
     Parameters
     ----------
     source
         A path, ``"-"`` for standard input, or a binary stream; ``.gz`` data are unpacked.
+    kind
+        The problem kind that is expected (``"dag"``, ``"coded"``, ``"fair"``), so that type
+        checkers know what comes back; None for whatever the file holds.
     format
         Name of the format; by default it is found by suffix, then by content.
     nodes
@@ -42,7 +86,8 @@ def read(
     Raises
     ------
     InputError
-        If the source cannot be read or its data are wrong; it names file, line or JSON path.
+        If the source cannot be read, its data are wrong or it holds another kind; it names
+        file, line or JSON path.
     UsageError
         If the format is unknown or an option has no meaning for it.
     """
@@ -53,9 +98,27 @@ def read(
     try:
         chosen = forced or detect(loaded, index_base)
         draft = _parse(loaded, chosen, index_base, guessed=forced is None)
+        require_kind(draft.document, kind)
         return _with_options(draft, chosen, nodes).build(_origin(loaded, chosen, draft))
     except InputError as error:
         raise error.located(loaded.label) from None
+
+
+def read_dag(
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
+    format: str | None = None,  # noqa: A002  # the option is called --format
+    nodes: str | int | None = None,
+    index_base: int | None = None,
+) -> DagProblem:
+    """Read an instance of kind ``dag``, as :func:`read` does.
+
+    Raises
+    ------
+    InputError, UsageError
+        As :func:`read`.
+    """
+    return read(source, kind="dag", format=format, nodes=nodes, index_base=index_base)
 
 
 def _parse(source: Source, chosen: Format, index_base: int | None, *, guessed: bool) -> Draft:
@@ -79,10 +142,15 @@ def _parse(source: Source, chosen: Format, index_base: int | None, *, guessed: b
 
 
 def _with_options(draft: Draft, chosen: Format, nodes: str | int | None) -> Draft:
+    document = draft.document
     if nodes is not None:
         from allocsolve.instances.machines import with_nodes
 
-        return replace(draft, document=with_nodes(draft.document, nodes))
+        if not isinstance(document, DagDocument):
+            raise UsageError(
+                f"--nodes has no meaning for kind '{document.kind}'\n  allowed: kind dag"
+            )
+        return replace(draft, document=with_nodes(document, nodes))
     if chosen.tasks_only:
         raise InputError(
             f"a file in format '{chosen.name}' describes tasks only: it has no nodes to run on",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from allocsolve.instances.draft import Draft
-from allocsolve.models.dag.problem import DagProblem
+from allocsolve.instances.kinds import Problem
 from allocsolve.models.errors import UsageError, suggest
 
 __all__ = ["FORMATS", "Format", "FormatModule", "format_named"]
@@ -24,8 +24,8 @@ class FormatModule(Protocol):
         """Read the text; formats without machine or job numbers take no ``index_base``."""
         ...
 
-    def render(self, problem: DagProblem) -> tuple[str, list[str]]:
-        """Write the problem; return the text and what was lost."""
+    def render(self, problem: Problem) -> tuple[str, list[str]]:
+        """Write a problem of the format's kind; return the text and what was lost."""
         ...
 
 
@@ -38,7 +38,7 @@ class Format:
     name
         Name as ``--format`` takes it.
     kind
-        Problem kind that it describes.
+        Problem kind that it describes, ``"any"`` for a format that describes every kind.
     suffixes
         Endings of file names, lower case, without ``.gz``; ``.txt`` belongs to several formats.
     description
@@ -94,7 +94,7 @@ _HOME = "allocsolve.instances.formats"
 FORMATS: tuple[Format, ...] = (
     Format(
         name="native",
-        kind="dag",
+        kind="any",
         suffixes=(".json",),
         description="JSON document allocsolve.instance/1",
         can_read=True,

@@ -24,6 +24,9 @@ _SORTS = {
     "nodes": "node",
     "resources": "resource",
     "durations": "task",
+    "types": "type",
+    "jobs": "job",
+    "entities": "entity",
 }
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from allocsolve.instances.kinds import Problem
 from allocsolve.instances.registry import FORMATS, format_named
-from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
 
 __all__ = ["render"]
 
 
-def render(problem: DagProblem, format: str) -> tuple[str, list[str]]:  # noqa: A002  # --format
+def render(problem: Problem, format: str) -> tuple[str, list[str]]:  # noqa: A002  # --format
     """Return the problem as text of a format, and a sentence for everything that is lost.
 
     Raises
@@ -22,4 +22,9 @@ def render(problem: DagProblem, format: str) -> tuple[str, list[str]]:  # noqa: 
     if not row.can_write:
         able = ", ".join(other.name for other in FORMATS if other.can_write)
         raise UsageError(f"format '{row.name}' cannot be written (formats that can: {able})")
+    if row.kind not in ("any", problem.kind):
+        raise UsageError(
+            f"format '{row.name}' holds instances of kind '{row.kind}', not '{problem.kind}'"
+            "\n  allowed: native, which holds every kind"
+        )
     return row.load().render(problem)

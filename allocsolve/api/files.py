@@ -7,11 +7,11 @@ import secrets
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from allocsolve.instances.kinds import Problem
 from allocsolve.instances.reading import read
 from allocsolve.instances.registry import FORMATS, format_named
 from allocsolve.instances.writing import render
 from allocsolve.models.dag.answer import DagResult, Schedule
-from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
 from allocsolve.report.bounds import BoundReport, encode_bounds
 from allocsolve.report.export import schedule_text
@@ -20,7 +20,7 @@ from allocsolve.report.results import document_to_bytes, result_to_document
 __all__ = ["Source", "convert", "output_format", "read", "replace_file", "to_bytes", "write"]
 
 Source: TypeAlias = str | os.PathLike[str] | BinaryIO
-Written: TypeAlias = DagResult | DagProblem | BoundReport | Schedule
+Written: TypeAlias = "DagResult | Problem | BoundReport | Schedule"
 
 
 def to_bytes(item: Written, format: str | None = None) -> tuple[bytes, list[str]]:  # noqa: A002
@@ -39,15 +39,15 @@ def to_bytes(item: Written, format: str | None = None) -> tuple[bytes, list[str]
     NoSolution
         If the schedule of a result without an answer is asked for.
     """
-    if isinstance(item, DagProblem):
-        text, losses = render(item, format or "native")
-        return text.encode(), losses
     if isinstance(item, DagResult) and format is not None:
         item = item.schedule
     if isinstance(item, Schedule):
         return schedule_text(item.problem, item.entries(), format or "csv").encode(), []
     if isinstance(item, DagResult):
         return document_to_bytes(result_to_document(item)), []
+    if not isinstance(item, BoundReport):
+        text, losses = render(item, format or "native")
+        return text.encode(), losses
     if format is not None:
         raise UsageError(f"bounds have one format only, not '{format}'")
     return encode_bounds(item), []
@@ -87,7 +87,7 @@ def write(
 
 
 def _format_by_suffix(item: Written, path: Path) -> str | None:
-    if isinstance(item, DagProblem):
+    if not isinstance(item, DagResult | Schedule | BoundReport):
         return output_format(path)
     suffix = path.suffix.lower()
     if isinstance(item, Schedule) and suffix in (".json", ".trace"):

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from allocsolve.models.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from allocsolve.instances.kinds import Problem
     from allocsolve.models.dag.problem import DagProblem
 
-__all__ = ["one_stdin", "output_path", "read_document", "read_instance", "spare"]
+__all__ = ["one_stdin", "output_path", "read_dag", "read_document", "read_instance", "spare"]
 
 
 def one_stdin(*arguments: str | None) -> None:
@@ -29,7 +30,7 @@ def one_stdin(*arguments: str | None) -> None:
 
 def read_instance(
     name: str, format_name: str | None, nodes: str | None, base: str | None
-) -> DagProblem:
+) -> Problem:
     """Read an instance with the options that every verb has for it.
 
     Raises
@@ -41,6 +42,27 @@ def read_instance(
     from allocsolve.instances.reading import read
 
     return read(name, format=format_name, nodes=nodes, index_base=index_base(base))
+
+
+def read_dag(name: str, format_name: str | None, nodes: str | None, base: str | None) -> DagProblem:
+    """Read an instance for a verb that is there for kind ``dag`` only.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be opened or its data are wrong.
+    UsageError
+        If the instance is of another kind.
+    """
+    from allocsolve.models.dag.problem import DagProblem
+
+    problem = read_instance(name, format_name, nodes, base)
+    if not isinstance(problem, DagProblem):
+        raise UsageError(
+            f"this verb has nothing to do for an instance of kind '{problem.kind}'"
+            "\n  allowed: kind dag"
+        )
+    return problem
 
 
 def read_document(name: str) -> bytes:

@@ -88,12 +88,12 @@ def bound(
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
-    from allocsolve.cli.inputs import output_path, read_instance, spare
+    from allocsolve.cli.inputs import output_path, read_dag, spare
 
     target = output_path(output)
     console.output.require(target)
     spare(target, instance, nodes)
-    problem = read_instance(instance, format_name, nodes, index_base)
+    problem = read_dag(instance, format_name, nodes, index_base)
 
     from allocsolve.api.judging import bound as find_bounds
     from allocsolve.report.bounds import encode_bounds

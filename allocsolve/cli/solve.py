@@ -87,7 +87,7 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
     inputs.spare(log_file, instance, nodes, warm_start)
     with Voice(console, progress, log_file) as voice:
         began = time.monotonic()
-        problem = inputs.read_instance(instance, format_name, nodes, index_base)
+        problem = inputs.read_dag(instance, format_name, nodes, index_base)
         wanted |= {"started": console.started, "elapsed": {"read": time.monotonic() - began}}
         result = _run(console, problem, wanted, voice, warm_start)
         voice.conclude(result)

@@ -91,14 +91,14 @@ def export(  # noqa: PLR0913, PLR0917  # one parameter for each option
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
-    from allocsolve.cli.inputs import output_path, read_instance, spare
+    from allocsolve.cli.inputs import output_path, read_dag, spare
 
     target = output_path(output)
     form = _export_form(target, to, solution, formulation)
     console.output.require(target)
     spare(target, instance, solution, nodes)
     if solution is None:
-        problem = read_instance(instance, format_name, nodes, index_base)
+        problem = read_dag(instance, format_name, nodes, index_base)
 
         from allocsolve.api.formulations import model_bytes
 
@@ -142,11 +142,11 @@ def _scheduled(
     instance: str, solution: str, format_name: str | None, nodes: str | None, base: str | None
 ) -> tuple[DagProblem, Sequence[ScheduledTask]]:
     """Read an instance and the schedule of a solution document."""
-    from allocsolve.cli.inputs import one_stdin, read_document, read_instance
+    from allocsolve.cli.inputs import one_stdin, read_dag, read_document
     from allocsolve.models.errors import InputError
 
     one_stdin(instance, solution)
-    problem = read_instance(instance, format_name, nodes, base)
+    problem = read_dag(instance, format_name, nodes, base)
     data = read_document(solution)
 
     from allocsolve.report.results import read_solution

@@ -25,10 +25,10 @@ from allocsolve.report.codec import snap
 from allocsolve.report.solution import (
     AnyReason,
     CertificateEntry,
+    DagSolution,
     InstanceEntry,
     ObjectiveEntry,
     ScheduleEntry,
-    SolutionDocument,
     SolverEntry,
     decode_solution,
     encode_solution,
@@ -69,10 +69,10 @@ class Claim:
     sha256: str | None = None
 
 
-def result_to_document(result: DagResult) -> SolutionDocument:
+def result_to_document(result: DagResult) -> DagSolution:
     """Return the solution document of a result."""
     objective, certificate, solver = result.objective, result.certificate, result.solver
-    return SolutionDocument(
+    return DagSolution(
         schema="allocsolve.solution/1",
         kind="dag",
         instance=InstanceEntry(
@@ -129,7 +129,7 @@ def _schedule_entries(entries: Sequence[ScheduledTask]) -> list[ScheduleEntry]:
     ]
 
 
-def document_to_bytes(document: SolutionDocument) -> bytes:
+def document_to_bytes(document: DagSolution) -> bytes:
     """Return a solution document as strict JSON."""
     return encode_solution(document)
 
@@ -142,10 +142,10 @@ def read_solution(data: bytes, problem: DagProblem) -> Claim:
     InputError
         If the text is not a solution document or an entry cannot be understood.
     """
-    return _claim(decode_solution(data), problem)
+    return _claim(decode_solution(data, "dag", DagSolution), problem)
 
 
-def _claim(document: SolutionDocument, problem: DagProblem) -> Claim:
+def _claim(document: DagSolution, problem: DagProblem) -> Claim:
     objective = document.objective or ObjectiveEntry()
     certificate = document.certificate or CertificateEntry()
     return Claim(
@@ -212,7 +212,7 @@ def read_result(data: bytes, problem: DagProblem) -> DagResult:
     InputError
         If the document does not say how the run ended, or its schedule does not fit.
     """
-    document = decode_solution(data)
+    document = decode_solution(data, "dag", DagSolution)
     claim = _claim(document, problem)
     if claim.status is None or not document.termination:
         raise InputError("the document does not say how the run ended", path="$.termination")

@@ -13,13 +13,13 @@ from allocsolve.models.dag.data import DagDocument
 from allocsolve.models.errors import UsageError, suggest
 from allocsolve.report.bounds import BoundReport
 from allocsolve.report.checks import CheckDocument
-from allocsolve.report.solution import SolutionDocument
+from allocsolve.report.solution import DagSolution
 
 __all__ = ["RECORDS", "schema_text"]
 
 RECORDS: Mapping[str, type[msgspec.Struct]] = {
     "instance": DagDocument,
-    "solution": SolutionDocument,
+    "solution": DagSolution,
     "bound": BoundReport,
     "check": CheckDocument,
 }

@@ -1,12 +1,12 @@
-"""The solution document ``allocsolve.solution/1`` of kind ``dag``.
+"""The solution document ``allocsolve.solution/1``: what every kind has, and that of kind ``dag``.
 
-A document written by hand needs only ``schema``, ``kind`` and ``schedule``; every other
-field may be absent, null or empty.
+A document written by hand needs only ``schema``, ``kind`` and the answer; every other field
+may be absent, null or empty.
 """
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import UNSET, UnsetType
 
@@ -25,6 +25,7 @@ from allocsolve.report.codec import Record, builtins, encode, loads, to_record
 __all__ = [
     "AnyReason",
     "CertificateEntry",
+    "DagSolution",
     "InstanceEntry",
     "ObjectiveEntry",
     "ScheduleEntry",
@@ -95,10 +96,10 @@ class SolverEntry(Record, frozen=True, kw_only=True):
 
 
 class SolutionDocument(Record, frozen=True, kw_only=True):
-    """An answer with its status, bound, certificate and provenance."""
+    """Status, bound, certificate and provenance of an answer; each kind adds the answer."""
 
     schema: Literal["allocsolve.solution/1"]
-    kind: Literal["dag"]
+    kind: Literal["dag", "coded", "fair"]
     instance: InstanceEntry | None = None
     method: str | None = None
     status: Literal["OPTIMAL", "FEASIBLE", "INFEASIBLE", "UNKNOWN", "ERROR", ""] | None = None
@@ -117,14 +118,30 @@ class SolutionDocument(Record, frozen=True, kw_only=True):
     deterministic: bool | None = None
     objective: ObjectiveEntry | None = None
     certificate: CertificateEntry | None = None
-    schedule: list[ScheduleEntry] | None = None
     solver: SolverEntry | None = None
     timing: dict[str, float] | None = None
     warnings: list[str] | None = None
 
 
-def decode_solution(data: bytes) -> SolutionDocument:
-    """Read a solution document.
+DocumentT = TypeVar("DocumentT", bound=SolutionDocument)
+
+
+class DagSolution(SolutionDocument, frozen=True, kw_only=True):
+    """A solution document of kind ``dag``."""
+
+    kind: Literal["dag"]
+    schedule: list[ScheduleEntry] | None = None
+
+
+def decode_solution(data: bytes, kind: str, record: type[DocumentT]) -> DocumentT:
+    """Read a solution document of a kind.
+
+    Parameters
+    ----------
+    kind
+        The kind that the instance has.
+    record
+        What solution documents of that kind are.
 
     Raises
     ------
@@ -135,33 +152,37 @@ def decode_solution(data: bytes) -> SolutionDocument:
     if not isinstance(value, dict):
         raise InputError(
             "a solution document is a JSON object",
-            allowed='{"schema": "allocsolve.solution/1", "kind": "dag", "schedule": [...]}',
+            allowed=f'{{"schema": "allocsolve.solution/1", "kind": "{kind}", ...}}',
             path="$",
         )
-    _refuse_other_documents(value)
-    return to_record(_without_empty(value), SolutionDocument)
+    _refuse_other_documents(value, kind)
+    return to_record(_without_empty(value), record)
 
 
-def _refuse_other_documents(value: dict[str, object]) -> None:
-    for key, allowed in (("schema", "allocsolve.solution/1"), ("kind", "dag")):
+def _refuse_other_documents(value: dict[str, object], kind: str) -> None:
+    for key, allowed in (("schema", "allocsolve.solution/1"), ("kind", kind)):
         if value.get(key) != allowed:
             found = f"'{value[key]}'" if key in value else "missing"
             raise InputError(f"{key} is {found}", allowed=f"'{allowed}'", path=f"$.{key}")
 
 
+_ANSWERS = ("schedule", "assignment", "allocation")
 _EMPTY: tuple[object, ...] = (None, "", {}, [])
 
 
 def _without_empty(value: dict[str, object]) -> dict[str, object]:
     """Drop fields that stand for nothing, so that a form may be left blank.
 
-    The schedule stays (an instance may have no tasks), and so does all that is within a
-    reason, where null means something.
+    The answer stays as it is (an instance may have no tasks), and so does all that is within
+    a reason, where null means something.
     """
     kept: dict[str, object] = {}
     for key, item in value.items():
+        if key in _ANSWERS:
+            kept[key] = item
+            continue
         field = _filled(item) if isinstance(item, dict) else item
-        if key == "schedule" or field not in _EMPTY:
+        if field not in _EMPTY:
             kept[key] = field
     return kept
 

@@ -10,27 +10,14 @@ from fractions import Fraction
 from typing import cast
 
 import msgspec
+import msgspec.inspect
 
 from allocsolve.instances.draft import Draft
 from allocsolve.instances.json_dialects import dialect
+from allocsolve.instances.kinds import KINDS, Document, Problem, kind_named
 from allocsolve.instances.numerals import Numerals
 from allocsolve.instances.strict_json import NotANumber, Steps, loads, owner, path_text
 from allocsolve.instances.text import shorten
-from allocsolve.models.dag.data import (
-    DagDocument,
-    DefaultLink,
-    Edge,
-    Law,
-    Link,
-    Mode,
-    Node,
-    Profile,
-    Profiles,
-    Resource,
-    Setup,
-    Task,
-)
-from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import InputError, UsageError, suggest
 from allocsolve.models.exact import Number, exact
 
@@ -38,23 +25,6 @@ __all__ = ["SCHEMA", "decode", "fits", "parse", "render"]
 
 SCHEMA = "allocsolve.instance/1"
 
-_KINDS = ("dag",)
-_RECORDS: dict[str, type[msgspec.Struct]] = {
-    "$": DagDocument,
-    "tasks": Task,
-    "modes": Mode,
-    "edges": Edge,
-    "nodes": Node,
-    "links": Link,
-    "default_link": DefaultLink,
-    "resources": Resource,
-    "setups": Setup,
-    "profiles": Profiles,
-    "price": Profile,
-    "carbon": Profile,
-    "runtime": Law,
-    "parts": Law,
-}
 _SIGNED = ("min_lag", "max_lag", "log_mean")
 _NO_NUMBER = "not a number"
 _PLACE = re.compile(r"(?P<message>.*?) - at (?:`key` in )?`(?P<path>\$[^`]*)`", re.DOTALL)
@@ -77,7 +47,7 @@ def parse(text: str) -> Draft:
     return Draft(decode(loads(text)))
 
 
-def decode(raw: object) -> DagDocument:
+def decode(raw: object) -> Document:
     """Turn plain objects into an instance document, strictly and exactly.
 
     Raises
@@ -93,11 +63,12 @@ def decode(raw: object) -> DagDocument:
             path="$",
         )
     _require(raw, "schema", (SCHEMA,))
-    _require(raw, "kind", _KINDS)
+    _require(raw, "kind", tuple(kind.name for kind in KINDS))
+    record = kind_named(raw["kind"]).record()
     try:
-        return msgspec.convert(raw, DagDocument, dec_hook=_number)
+        return cast("Document", msgspec.convert(raw, record, dec_hook=_number))
     except msgspec.ValidationError as error:
-        raise _explain(str(error), raw) from None
+        raise _explain(str(error), raw, record) from None
     except RecursionError:
         raise InputError("the document is nested too deeply", path="$") from None
 
@@ -132,7 +103,7 @@ def _number(target: type, value: object) -> Fraction:
         raise ValueError(_NO_NUMBER) from None
 
 
-def _explain(message: str, raw: dict[str, object]) -> InputError:
+def _explain(message: str, raw: dict[str, object], record: type[msgspec.Struct]) -> InputError:
     """Turn a message of msgspec into an error that names the record by its id."""
     place = _PLACE.fullmatch(message)
     text, path = (place["message"], place["path"]) if place else (message, "$")
@@ -148,9 +119,10 @@ def _explain(message: str, raw: dict[str, object]) -> InputError:
             remedy="write it in quotes",
             path=path_text(steps),
         )
+    fields = _fields_at(record, steps)
     return InputError(
-        f"{prefix}{_field(steps)}{_lower(text)}{_did_you_mean(text, steps)}",
-        allowed=_allowed(steps),
+        f"{prefix}{_field(steps)}{_lower(text)}{_did_you_mean(text, fields)}",
+        allowed=f"the fields {', '.join(fields)}" if fields else None,
         remedy="correct the field; `allocsolve schema instance` prints every field and its type",
         path=path_text(steps),
     )
@@ -189,25 +161,39 @@ def _lower(text: str) -> str:
     return text[:1].lower() + text[1:].replace("`", "'")
 
 
-def _record(steps: Steps) -> type[msgspec.Struct] | None:
-    names = [step for step in steps if isinstance(step, str)]
-    if steps and isinstance(steps[-1], str) and steps[-1] not in _RECORDS:
-        return None
-    return _RECORDS.get(names[-1] if names else "$")
+def _fields_at(record: type[msgspec.Struct], steps: Steps) -> list[str]:
+    """Return the fields of the record that stands at a place of the document, none elsewhere."""
+    place: msgspec.inspect.Type | None = msgspec.inspect.type_info(record)
+    for step in steps:
+        place = None if place is None else _inner(place, step)
+    found = None if place is None else _struct(place)
+    return [] if found is None else [field.encode_name for field in found.fields]
 
 
-def _fields(record: type[msgspec.Struct]) -> list[str]:
-    return [field.encode_name for field in msgspec.structs.fields(record)]
+def _inner(place: msgspec.inspect.Type, step: str | int) -> msgspec.inspect.Type | None:
+    """Return the type behind a key or position of a value of that type."""
+    for kind in _alternatives(place):
+        if isinstance(kind, msgspec.inspect.CollectionType) and isinstance(step, int):
+            return kind.item_type
+        if isinstance(kind, msgspec.inspect.DictType):
+            return kind.value_type
+        if isinstance(kind, msgspec.inspect.StructType):
+            return next((f.type for f in kind.fields if f.encode_name == step), None)
+    return None
 
 
-def _allowed(steps: Steps) -> str | None:
-    record = _record(steps)
-    return None if record is None else f"the fields {', '.join(_fields(record))}"
+def _struct(place: msgspec.inspect.Type) -> msgspec.inspect.StructType | None:
+    found = [k for k in _alternatives(place) if isinstance(k, msgspec.inspect.StructType)]
+    return found[0] if found else None
 
 
-def _did_you_mean(text: str, steps: Steps) -> str:
-    unknown, record = re.fullmatch(r"Object contains unknown field `(.*)`", text), _record(steps)
-    return suggest(unknown[1], _fields(record)) if unknown and record else ""
+def _alternatives(place: msgspec.inspect.Type) -> tuple[msgspec.inspect.Type, ...]:
+    return place.types if isinstance(place, msgspec.inspect.UnionType) else (place,)
+
+
+def _did_you_mean(text: str, fields: list[str]) -> str:
+    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", text)
+    return suggest(unknown[1], fields) if unknown else ""
 
 
 def _resolve(raw: object, path: str, *, want_object: bool) -> Steps:
@@ -273,7 +259,7 @@ def _kind_of(value: object) -> str:
     return "an array" if isinstance(value, list) else _shown(value)
 
 
-def render(problem: DagProblem) -> tuple[str, list[str]]:
+def render(problem: Problem) -> tuple[str, list[str]]:
     """Write a problem as an instance document.
 
     Returns

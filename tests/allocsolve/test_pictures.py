@@ -110,7 +110,9 @@ def test_an_unknown_form_is_refused(project: DagProblem) -> None:
 def test_the_same_picture_every_time(tmp_path: Path, ft06: Path) -> None:
     """A picture in a repository must not change without a reason."""
     plan = tmp_path / "plan.json"
-    allocsolve.write(allocsolve.solve(allocsolve.read(ft06), method="list", time_limit=5), plan)
+    allocsolve.write(
+        allocsolve.solve(allocsolve.read(ft06, kind="dag"), method="list", time_limit=5), plan
+    )
     pictures = set()
     for seed in ("1", "2"):
         target = tmp_path / f"{seed}.svg"
@@ -133,7 +135,9 @@ def _environment() -> dict[str, str]:
 def test_a_missing_extra_is_named(tmp_path: Path, ft06: Path) -> None:
     """Exit 69 with the command that installs it."""
     plan = tmp_path / "plan.json"
-    allocsolve.write(allocsolve.solve(allocsolve.read(ft06), method="list", time_limit=5), plan)
+    allocsolve.write(
+        allocsolve.solve(allocsolve.read(ft06, kind="dag"), method="list", time_limit=5), plan
+    )
     code = (
         "import sys; sys.modules['matplotlib'] = None\n"
         "from allocsolve.cli import main; sys.exit(main(sys.argv[1:]))\n"

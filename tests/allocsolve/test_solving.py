@@ -302,7 +302,9 @@ def test_events_tell_bounds_and_incumbents(project: DagProblem) -> None:
 
 def test_the_time_to_build_is_told(ft06: Path) -> None:
     """A person who waits wants to know whether the model or the search takes the time."""
-    timing = allocsolve.solve(allocsolve.read(ft06), method="cpsat", time_limit=20).timing
+    timing = allocsolve.solve(
+        allocsolve.read(ft06, kind="dag"), method="cpsat", time_limit=20
+    ).timing
     assert 0 <= timing["build"] <= timing["solve"] <= timing["total"]
 
 
@@ -418,9 +420,9 @@ def test_a_document_of_another_instance_is_noticed(
     """The same ids do not mean the same instance."""
     path = tmp_path_factory.mktemp("other") / "project.json"
     allocsolve.write(project, path)
-    first = allocsolve.read(path)
+    first = allocsolve.read(path, kind="dag")
     allocsolve.write(project.replace(name="other"), path)
-    second = allocsolve.read(path)
+    second = allocsolve.read(path, kind="dag")
     result = allocsolve.solve(first, time_limit=20, threads=1)
     assert not allocsolve.check(first, result).warnings
     assert "another instance" in allocsolve.check(second, result).warnings[0]

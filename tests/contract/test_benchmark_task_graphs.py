@@ -33,7 +33,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _read(path: Path) -> allocsolve.DagProblem:
     """Read a file; those that describe tasks only are put on four nodes."""
-    return allocsolve.read(path, nodes=None if path.suffix == ".json" else 4)
+    return allocsolve.read(path, nodes=None if path.suffix == ".json" else 4, kind="dag")
 
 
 def _listed(folder: Path) -> dict[str, dict[str, str]]:
@@ -58,7 +58,7 @@ def test_no_bound_is_above_a_listed_length(benchmarks_dir: Path) -> None:
     """The listed lengths are optimal: a bound above one is wrong."""
     folder = benchmarks_dir / "dag/commdelay"
     for name, row in _listed(folder).items():
-        problem = allocsolve.read(folder / f"{name}.dot", nodes=row["processors"])
+        problem = allocsolve.read(folder / f"{name}.dot", nodes=row["processors"], kind="dag")
         best = allocsolve.bound(problem).best
         assert best is not None
         assert best <= int(row["optimal_length"]), name

@@ -10,7 +10,7 @@ import pytest
 
 import allocsolve
 from allocsolve.instances.catalogue import bundled, task_graphs
-from allocsolve.instances.reading import read
+from allocsolve.instances.reading import read_dag as read
 from allocsolve.instances.registry import FORMATS, Format
 
 ORIGIN = {name: read(path).origin.format for name, path in bundled().items()}
@@ -57,5 +57,7 @@ def test_a_conversion_keeps_the_optimum(name: str, tmp_path: Path) -> None:
     """Through the public function, by file name: the converted instance has the same bounds."""
     target = tmp_path / "converted.json"
     allocsolve.convert(bundled()[name], target)
-    before, after = (allocsolve.bound(allocsolve.read(p)) for p in (bundled()[name], target))
+    before, after = (
+        allocsolve.bound(allocsolve.read(p, kind="dag")) for p in (bundled()[name], target)
+    )
     assert (before.best, before.reason) == (after.best, after.reason)

@@ -83,7 +83,7 @@ FEATURES: dict[str, dict[str, object]] = {
 
 @cache
 def _problem(name: str) -> DagProblem:
-    return allocsolve.read(bundled()[name])
+    return allocsolve.read(bundled()[name], kind="dag")
 
 
 PAIRS = [
@@ -139,14 +139,14 @@ def test_there_is_an_instance_for_every_feature() -> None:
     names = {value for name, value in vars(Feature).items() if name.isupper()}
     assert set(FEATURES) == names
     for feature, document in FEATURES.items():
-        assert feature in allocsolve.from_dict(document).features
+        assert feature in allocsolve.from_dict(document, kind="dag").features
 
 
 @pytest.mark.parametrize("feature", FEATURES)
 @pytest.mark.parametrize("method", DAG_METHODS, ids=lambda method: method.name)
 def test_what_a_method_cannot_honour_it_refuses(method: Method, feature: str) -> None:
     """An ignored feature would give a wrong answer without a word."""
-    problem = allocsolve.from_dict(FEATURES[feature])
+    problem = allocsolve.from_dict(FEATURES[feature], kind="dag")
     missing = problem.features - method.honours
     if not missing:
         result = allocsolve.solve(problem, method=method.name, time_limit=LIMIT, threads=1)

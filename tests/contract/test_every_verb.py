@@ -46,7 +46,7 @@ def test_the_example_in_the_help_works(
         pytest.importorskip(NEEDS_EXTRA[verb])
     project = next(path for path in bundled().values() if path.suffix == ".sm")
     shutil.copy(project, tmp_path / "j301_1.sm")
-    problem = allocsolve.read(tmp_path / "j301_1.sm")
+    problem = allocsolve.read(tmp_path / "j301_1.sm", kind="dag")
     if verb != "solve":
         allocsolve.write(allocsolve.solve(problem, threads=1), tmp_path / "plan.json")
     shown = allocsolve_command(verb, "--help")
@@ -91,7 +91,7 @@ def test_a_refusal_names_feature_and_methods(
     path = bundled()[name]
     done = allocsolve_command("solve", path, "--method", method)
     assert (done.returncode, done.stdout) == (2, "")
-    wanted = allocsolve.read(path).features
+    wanted = allocsolve.read(path, kind="dag").features
     able = ", ".join(row.name for row in METHODS if wanted <= row.honours)
     assert feature in done.stderr
     assert f"methods that do: {able})" in done.stderr

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import pytest
 
-from allocsolve.instances.reading import read
+from allocsolve.instances.reading import read_dag as read
 from allocsolve.models.dag.problem import DagProblem
 
 ReadText: TypeAlias = Callable[..., DagProblem]

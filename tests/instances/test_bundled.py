@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pytest
 
 from allocsolve.instances.catalogue import bundled, task_graphs
-from allocsolve.instances.reading import read
+from allocsolve.instances.reading import read_dag as read
 from allocsolve.instances.registry import FORMATS
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from allocsolve.instances.catalogue import bundled, task_graphs
-from allocsolve.instances.reading import read
+from allocsolve.instances.reading import read_dag as read
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import InputError
 

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from allocsolve.instances.catalogue import bundled
-from allocsolve.instances.reading import read
+from allocsolve.instances.reading import read_dag as read
 from allocsolve.instances.writing import render
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import InputError, UsageError

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allocsolve.instances.reading import read
+from allocsolve.instances.reading import read_dag as read
 from allocsolve.instances.writing import render
 from allocsolve.models.dag.data import Mode, Node, Task
 from allocsolve.models.dag.problem import DagProblem

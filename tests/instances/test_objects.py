@@ -129,7 +129,8 @@ def test_dict_takes_any_exact_number() -> None:
         {
             "tasks": ({"id": "a", "work": Fraction(1, 3)}, {"id": "b", "work": np.float32(0.5)}),
             "nodes": [{"id": "n", "slots": np.int32(2)}],
-        }
+        },
+        kind="dag",
     )
     assert [task.work for task in problem.tasks] == [Fraction(1, 3), Fraction(1, 2)]
     assert problem.nodes[0].slots == 2

@@ -18,7 +18,7 @@ import pytest
 
 from allocsolve.instances import source
 from allocsolve.instances.catalogue import bundled
-from allocsolve.instances.reading import read
+from allocsolve.instances.reading import read_dag as read
 from allocsolve.instances.registry import FORMATS, format_named
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import InputError, UsageError

@@ -13,7 +13,7 @@ import pytest
 
 from allocsolve.instances.catalogue import bundled
 from allocsolve.instances.objects import from_dict
-from allocsolve.instances.reading import read
+from allocsolve.instances.reading import read_dag as read
 from allocsolve.instances.writing import render
 from allocsolve.models.dag.data import Edge, Mode, Node, Resource, Task
 from allocsolve.models.dag.problem import DagProblem
@@ -158,7 +158,8 @@ def test_job_shop_needs_an_operation_for_each_machine() -> None:
             "tasks": [{"id": "1.1"}],
             "nodes": [{"id": "0"}, {"id": "1"}],
             "durations": {"1.1": {"0": 2.5}},
-        }
+        },
+        kind="dag",
     )
     with pytest.raises(UsageError, match="1 operation for 2 machines"):
         render(problem, "jobshop")

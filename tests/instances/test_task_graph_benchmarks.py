@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from allocsolve.instances.reading import read
+from allocsolve.instances.reading import read_dag as read
 
 
 def _files(folder: Path, pattern: str) -> list[Path]:

@@ -11,7 +11,7 @@ import pytest
 
 from allocsolve.instances.catalogue import bundled, task_graphs
 from allocsolve.instances.objects import from_dict
-from allocsolve.instances.reading import read
+from allocsolve.instances.reading import read_dag as read
 from allocsolve.instances.registry import FORMATS
 from allocsolve.instances.writing import render
 from allocsolve.models.dag.problem import DagProblem
@@ -130,7 +130,8 @@ def test_strange_ids_survive() -> None:
             "tasks": [{"id": key, "work": 1} for key in ids],
             "edges": [{"from": a, "to": b} for a, b in itertools.pairwise(ids)],
             "nodes": [{"id": "n"}],
-        }
+        },
+        kind="dag",
     )
     for target in ("dot", "csv"):
         again = graph(render(problem, target)[0], target)

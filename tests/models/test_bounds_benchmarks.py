@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from allocsolve.instances.reading import read
+from allocsolve.instances.reading import read_dag as read
 from allocsolve.models.dag.bounds import lower_bounds
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason

@@ -144,7 +144,9 @@ def test_bounds_of_the_public_collection(benchmarks_dir: Path) -> None:
     folder = benchmarks_dir / "dag" / "commdelay"
     shares = []
     for row in csv.DictReader((folder / "values.csv").open(encoding="utf-8")):
-        problem = allocsolve.read(folder / f"{row['file']}.dot", nodes=row["processors"])
+        problem = allocsolve.read(
+            folder / f"{row['file']}.dot", nodes=row["processors"], kind="dag"
+        )
         optimum = int(row["optimal_length"])
         value = problem.units(lower_bounds(problem)[0].value)
         assert value <= optimum, row["file"]

@@ -272,7 +272,7 @@ def test_an_open_run_ends_by_its_time_limit() -> None:
 @pytest.mark.parametrize(("name", "nodes", "expected"), CLASSIC)
 def test_classic_graphs(benchmarks_dir: Path, name: str, nodes: int, expected: int) -> None:
     """Lengths of graphs used in courses, from the literature."""
-    problem = allocsolve.read(benchmarks_dir / "dag/commdelay" / name, nodes=nodes)
+    problem = allocsolve.read(benchmarks_dir / "dag/commdelay" / name, nodes=nodes, kind="dag")
     result = allocsolve.solve(problem, method="communication", threads=2, time_limit=None)
     assert (result.status, result.objective.value) == (Status.OPTIMAL, expected)
 
@@ -280,6 +280,6 @@ def test_classic_graphs(benchmarks_dir: Path, name: str, nodes: int, expected: i
 @pytest.mark.parametrize(("name", "nodes", "expected"), WITHOUT_DATA)
 def test_graphs_without_data(benchmarks_dir: Path, name: str, nodes: int, expected: int) -> None:
     """Known lengths of large graphs without communication, which the critical path fixes."""
-    problem = allocsolve.read(benchmarks_dir / "dag/stg" / name, nodes=nodes)
+    problem = allocsolve.read(benchmarks_dir / "dag/stg" / name, nodes=nodes, kind="dag")
     result = allocsolve.solve(problem, method="communication", threads=2, time_limit=None)
     assert (result.status, result.objective.value) == (Status.OPTIMAL, expected)
