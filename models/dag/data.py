@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from allocsolve.models.exact import Number
+from allocsolve.models.nodes import Law
 
 __all__ = [
     "DagData",
@@ -100,26 +101,6 @@ class Edge(
     min_lag: Number = 0
     max_lag: Number | None = None
     lag_from: Literal["start", "end"] = "end"
-
-
-class Law(_Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A runtime law: its name and the parameters that the law takes."""
-
-    law: str
-    value: Number | None = None
-    rate: Number | None = None
-    shift: Number | None = None
-    shape: Number | None = None
-    scale: Number | None = None
-    log_mean: Number | None = None
-    log_std: Number | None = None
-    base: Number | None = None
-    slowdown: Number | None = None
-    probability: Number | None = None
-    samples: list[Number] | None = None
-    file: str | None = None
-    parts: list[Law] | None = None
-    weights: list[Number] | None = None
 
 
 class Node(_Record, frozen=True, kw_only=True, omit_defaults=True):

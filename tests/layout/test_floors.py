@@ -24,6 +24,7 @@ FORMULATION = r"allocsolve\.models\.\w+\.(\w+_)?(cpsat|milp|convex)(_\w+)?"
 FLOORS = [
     (0, r"allocsolve\.models\.(errors|arrays|exact|version|strict_json|kernels)"),
     (1, r"allocsolve\.models\.(result|nodes|random|sampling|ports)"),
+    (1, r"allocsolve\.models\.(laws_\w+|processes|fitting\w*)"),
     (2, r"allocsolve\.models\.(dag|coded|fair)\.(problem|answer|data|validate)"),
     (2, r"allocsolve\.models\.(dag|coded|fair)\.(arrays|ordering|scaling|mode_table)"),
     (3, r"allocsolve\.models\.(dag|coded|fair)\.\w+"),

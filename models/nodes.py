@@ -1,0 +1,239 @@
+"""How long a task takes on a node that straggles: the runtime laws, by name.
+
+A law is one class with cdf, quantile, mean, variance and sampler, and one row in
+:data:`LAWS`. Documents hold laws as :class:`Law` records, options as ``NAME:key=value,...``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import msgspec
+
+from allocsolve.models.errors import InputError, UsageError, suggest
+from allocsolve.models.exact import Number, exact
+from allocsolve.models.laws_base import LAW_CODES, Law, RuntimeLaw
+from allocsolve.models.laws_exponential import (
+    Bimodal,
+    Deterministic,
+    Exponential,
+    Pareto,
+    ShiftedExponential,
+    Weibull,
+)
+from allocsolve.models.laws_gamma import Gamma, Lognormal
+from allocsolve.models.laws_mixed import Empirical, Mixture
+
+__all__ = [
+    "LAWS",
+    "LAW_CODES",
+    "Bimodal",
+    "Deterministic",
+    "Empirical",
+    "Exponential",
+    "Gamma",
+    "Law",
+    "Lognormal",
+    "Mixture",
+    "Pareto",
+    "RuntimeLaw",
+    "ShiftedExponential",
+    "Weibull",
+    "law_from",
+    "parse_law",
+]
+
+_CLASSES: tuple[type[RuntimeLaw], ...] = (
+    Deterministic,
+    Exponential,
+    ShiftedExponential,
+    Weibull,
+    Pareto,
+    Lognormal,
+    Gamma,
+    Bimodal,
+    Empirical,
+    Mixture,
+)
+
+LAWS: Mapping[str, type[RuntimeLaw]] = MappingProxyType({law.name: law for law in _CLASSES})
+"""Every runtime law by its name in documents."""
+
+_DEEPEST = 50
+
+
+def law_from(record: Law, *, path: str) -> RuntimeLaw:
+    """Return the law that a record describes.
+
+    Parameters
+    ----------
+    record
+        Name and parameters; a ``file`` has been replaced by its samples before.
+    path
+        Place of the record in its document, for errors.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown, a parameter is missing, superfluous or impossible; it names
+        the field and what is allowed.
+    """
+    return _law_from(record, path, _DEEPEST)
+
+
+def _law_from(record: Law, path: str, depth: int) -> RuntimeLaw:
+    law = _known(record.law, path)
+    _check_fields(record, law, path)
+    try:
+        if law is Empirical:
+            return Empirical(tuple(_floats(record.samples, "samples", path)))
+        if law is Mixture:
+            return _mixture(record, path, depth)
+        return law(**_parameters(record, law, path))
+    except InputError as error:
+        raise _placed(error, path) from None
+
+
+def _known(name: str, path: str) -> type[RuntimeLaw]:
+    if name not in LAWS:
+        raise InputError(
+            f"unknown runtime law '{name}'{suggest(name, list(LAWS))}",
+            allowed=", ".join(LAWS),
+            remedy="correct the name of the law",
+            path=f"{path}.law",
+        )
+    return LAWS[name]
+
+
+def _check_fields(record: Law, law: type[RuntimeLaw], path: str) -> None:
+    given = {
+        field.name
+        for field in msgspec.structs.fields(Law)
+        if field.name != "law" and getattr(record, field.name) is not None
+    }
+    takes = f"law '{law.name}' takes {', '.join(law.fields)}"
+    if record.file is not None and law is Empirical:
+        raise InputError(
+            f"law 'empirical': the file '{record.file}' has not been read"
+            + (", and there are samples beside it" if record.samples is not None else ""),
+            allowed="samples, or a file named in an instance that is read from a file",
+            remedy="give one of samples and file",
+            path=f"{path}.file",
+        )
+    for field in sorted(given - set(law.fields)):
+        raise InputError(
+            f"{takes}, not {field}",
+            allowed=", ".join(law.fields),
+            remedy=f"delete {field}, or choose another law",
+            path=f"{path}.{field}",
+        )
+    for field in law.fields:
+        if field not in given and field not in law.defaults:
+            raise InputError(
+                f"{takes}, but {field} is missing",
+                allowed=", ".join(law.fields),
+                remedy=f"add {field}",
+                path=path,
+            )
+
+
+def _parameters(record: Law, law: type[RuntimeLaw], path: str) -> dict[str, float]:
+    values = {field: getattr(record, field) for field in law.fields}
+    return {
+        field: _float(value, field, path) for field, value in values.items() if value is not None
+    }
+
+
+def _mixture(record: Law, path: str, depth: int) -> Mixture:
+    if not depth:
+        raise InputError(
+            "mixtures are nested too deeply",
+            allowed=f"at most {_DEEPEST} levels",
+            remedy="write the parts of the inner mixtures into the outer one",
+            path=path,
+        )
+    parts = [
+        _law_from(part, f"{path}.parts[{i}]", depth - 1)
+        for i, part in enumerate(record.parts or [])
+    ]
+    return Mixture(tuple(parts), tuple(_floats(record.weights, "weights", path)))
+
+
+def _floats(values: list[Number] | None, field: str, path: str) -> list[float]:
+    return [_float(value, f"{field}[{i}]", path) for i, value in enumerate(values or [])]
+
+
+def _float(value: Number, field: str, path: str) -> float:
+    try:
+        return value if type(value) is float and math.isfinite(value) else float(exact(value))
+    except ValueError as error:
+        raise InputError(
+            f"{field} {value} is not a finite number ({error})",
+            allowed="a finite number",
+            remedy=f"correct {field}",
+            path=f"{path}.{field}",
+        ) from None
+
+
+def _placed(error: InputError, path: str) -> InputError:
+    """Put the place of the record before the place within it."""
+    inner = error.path or "$"
+    if not inner.startswith("$") or inner.startswith(path):
+        return error
+    return InputError(error.what, allowed=error.allowed, remedy=error.remedy, path=path + inner[1:])
+
+
+def parse_law(text: str) -> Law:
+    """Return the law that an option ``NAME:key=value,...`` describes.
+
+    Samples are separated by colons: ``empirical:samples=1.2:0.9:1.4``.
+
+    Raises
+    ------
+    UsageError
+        If the text has another form, or the law is not possible.
+    """
+    name, _, rest = text.partition(":")
+    fields: dict[str, Number | list[Number]] = {}
+    for pair in rest.split(",") if rest else []:
+        key, separator, value = pair.partition("=")
+        if not separator or key in fields:
+            raise _unusable(text, f"'{pair}' is not KEY=VALUE" if not separator else f"{key} twice")
+        fields[key] = _option(text, key, value)
+    known = {field.name for field in msgspec.structs.fields(Law)} - {"law"}
+    for key in fields:
+        if key not in known:
+            raise _unusable(text, f"unknown key '{key}'{suggest(key, sorted(known))}")
+    record = msgspec.structs.replace(Law(law=name), **fields)
+    try:
+        law_from(record, path="$")
+    except InputError as error:
+        raise _unusable(text, error.what, error.allowed) from None
+    return record
+
+
+def _option(text: str, key: str, value: str) -> Number | list[Number]:
+    if key in ("file", "parts", "weights"):
+        raise _unusable(text, f"{key} cannot be written in an option; use an instance file")
+    try:
+        if key == "samples":
+            return [_numeral(token) for token in value.split(":")]
+        return _numeral(value)
+    except ValueError:
+        raise _unusable(text, f"{key} '{value}' is not a finite number") from None
+
+
+def _numeral(token: str) -> Number:
+    from decimal import Decimal, InvalidOperation
+
+    try:
+        return exact(Decimal(token))
+    except InvalidOperation:
+        raise ValueError(token) from None
+
+
+def _unusable(text: str, what: str, allowed: str | None = None) -> UsageError:
+    choice = allowed or f"NAME:key=value,... with NAME one of {', '.join(LAWS)}"
+    return UsageError(f"law '{text}': {what} (allowed: {choice})")
