@@ -209,7 +209,7 @@ def uniforms(
     """
     groups = np.arange(first // GROUP, (first + count - 1) // GROUP + 1, dtype=np.uint64)
     half = GROUP // 2
-    counter = (groups[:, None] * np.uint64(half) + np.arange(half, dtype=np.uint64)).ravel()
+    counter: _Longs = (groups[:, None] * np.uint64(half) + np.arange(half, dtype=np.uint64)).ravel()
     a, b, c, d = _philox_arrays(counter, purpose, draw, top_word(seed), seed & _WORD, stream)
     high, low = (np.stack(pair).reshape(2, -1, half) for pair in ((a, c), (b, d)))
     bits = (high << _HIGH_BITS) | (low >> _DROPPED)
