@@ -134,6 +134,14 @@ class RuntimeLaw(ABC):
         """Return the least ``t`` with ``P(X > t) <= p``, accurate also for tiny ``p``."""
         return self.quantile(1.0 - np.asarray(p, dtype=np.float64))
 
+    def tail_index(self) -> float:
+        """Return the ``a`` for which ``P(X > t)`` falls as ``t^-a``; infinite for light tails.
+
+        The mean is infinite for ``a <= 1``. That of the least of several independent times has
+        the sum of their indices.
+        """
+        return math.inf
+
     def sample(self, uniform: FloatArray) -> FloatArray:
         """Return the draws that belong to uniform numbers in (0, 1): the quantiles there.
 

@@ -284,6 +284,10 @@ class Pareto(RuntimeLaw):
             return math.inf
         return (self.scale / (self.shape - 1.0)) ** 2 * (self.shape / (self.shape - 2.0))
 
+    def tail_index(self) -> float:
+        """Return the shape."""
+        return self.shape
+
     def breakpoints(self) -> tuple[float, ...]:
         """Return the scale, where the cdf has a kink."""
         return (self.scale,)
@@ -306,6 +310,7 @@ class Bimodal(RuntimeLaw):
     def __post_init__(self) -> None:
         non_negative(self.name, "base", self.base)
         positive(self.name, "slowdown", self.slowdown)
+        non_negative(self.name, "base * slowdown", self.base * self.slowdown)
         if not 0 <= self.probability <= 1:
             raise InputError(
                 f"law 'bimodal': probability is {self.probability:g}, it must be in 0..1",

@@ -187,6 +187,10 @@ class Mixture(RuntimeLaw):
             share * (law.variance() + (law.mean() - middle) ** 2) for share, law in self._flat
         )
 
+    def tail_index(self) -> float:
+        """Return the least index of the parts."""
+        return min(law.tail_index() for _, law in self._flat)
+
     def breakpoints(self) -> tuple[float, ...]:
         """Return the breakpoints of all parts."""
         return tuple(sorted({point for _, law in self._flat for point in law.breakpoints()}))
