@@ -1,0 +1,313 @@
+"""The problem kind ``fair``: immutable data, validated at construction."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from allocsolve.models.errors import InputError
+from allocsolve.models.fair.arrays import FairArrays
+from allocsolve.models.fair.columns import (
+    JobColumns,
+    JobTable,
+    Numbered,
+    columns_of,
+    float_array,
+)
+from allocsolve.models.fair.data import Entity, FairDocument, Goal, GpuType, Job, Pair, Rounds
+from allocsolve.models.fair.settings import Settings, check_goal
+from allocsolve.models.fair.validate import (
+    check_columns,
+    check_entity,
+    check_pair,
+    check_rounds,
+    check_type,
+    find_notes,
+)
+from allocsolve.models.fields import Known, refuse_repeated
+from allocsolve.models.result import InstanceInfo
+
+__all__ = ["FairProblem"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FairProblem:
+    """Jobs that share a stock of exchangeable types.
+
+    The fields are the data in input units (see :mod:`allocsolve.models.fair.data`);
+    ``arrays`` holds the same as arrays. Build it from records, or from arrays with
+    :meth:`from_arrays`, which does no work for each job.
+
+    Raises
+    ------
+    InputError
+        If an id, a reference or a number is wrong.
+    UsageError
+        If rounds are asked for without whole counts or without the time cap.
+    """
+
+    types: Sequence[GpuType]
+    jobs: Sequence[Job]
+    entities: Sequence[Entity] = ()
+    pairs: Sequence[Pair] = ()
+    rounds: Rounds | None = None
+    time_cap: bool = True
+    objective: Goal | None = None
+    name: str = ""
+    origin: InstanceInfo = field(default_factory=InstanceInfo)
+    notes: tuple[str, ...] = ()
+    arrays: FairArrays = field(init=False, repr=False)
+    found: tuple[str, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("types", "entities", "pairs"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if not isinstance(self.jobs, JobTable):
+            object.__setattr__(self, "jobs", tuple(self.jobs))
+        check_goal(self.objective or Goal())
+        object.__setattr__(self, "arrays", _build(self))
+        if self.rounds is not None:
+            check_rounds(self.rounds, self.types, time_cap=self.time_cap)
+        found = tuple(find_notes(self.arrays, self.job_ids, self.type_ids))
+        object.__setattr__(self, "found", found)
+
+    def __repr__(self) -> str:
+        """Say what it is in one line; a problem may have a million jobs."""
+        return f"<FairProblem {self.name!r}: {len(self.jobs)} jobs, {len(self.types)} types>"
+
+    @classmethod
+    def from_arrays(
+        cls,
+        throughput: object,
+        capacity: object,
+        *,
+        types: Sequence[str] | None = None,
+        ids: Sequence[str] | None = None,
+        cost: object = None,
+        entities: Sequence[Entity] = (),
+        columns: Mapping[str, object] | None = None,
+        time_cap: bool = True,
+        objective: Goal | None = None,
+        name: str = "",
+    ) -> FairProblem:
+        """Build a problem from arrays, without a record for each job.
+
+        Parameters
+        ----------
+        throughput
+            (n, m), progress per unit of time of each job on each type.
+        capacity, cost
+            (m,), stock and price of each type.
+        types, ids
+            Ids of types and jobs, "0", "1", ... without.
+        columns
+            Any of ``weight``, ``gang``, ``elapsed``, ``remaining``, ``isolated``, ``arrival``,
+            ``deadline``, each (n,); NaN for an unknown ``remaining`` or ``isolated``, infinity
+            for no ``deadline``. ``entity`` (n,) is the position in ``entities``, -1 for none;
+            ``demand`` (n, m) the amount held per unit of progress.
+
+        Raises
+        ------
+        InputError
+            If a shape, an id or a number is wrong.
+        """
+        table = np.asarray(throughput)
+        if table.ndim != 2:
+            raise InputError(f"throughput has {table.ndim} axes", allowed="(jobs, types)")
+        n, m = table.shape
+        names = tuple(types) if types is not None else tuple(str(j) for j in range(m))
+        stock = float_array(capacity, "capacity", (m,)).tolist()
+        price = float_array(np.zeros(m) if cost is None else cost, "cost", (m,)).tolist()
+        if len(names) != m or (ids is not None and len(ids) != n):
+            raise InputError("there are not as many ids as rows and columns of throughput")
+        data = _columns_from(table, columns or {}, len(entities))
+        return cls(
+            types=[
+                GpuType(id=token, count=count, cost=each)
+                for token, count, each in zip(names, stock, price, strict=True)
+            ],
+            jobs=JobTable(names, data, ids, entities),
+            entities=entities,
+            time_cap=time_cap,
+            objective=objective,
+            name=name,
+            origin=InstanceInfo(name=name),
+        )
+
+    @classmethod
+    def from_document(
+        cls,
+        document: FairDocument,
+        origin: InstanceInfo | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> FairProblem:
+        """Build the problem that an instance document describes.
+
+        ``notes`` are warnings of the reader of the file.
+        """
+        return cls(
+            types=document.types,
+            jobs=document.jobs,
+            entities=document.entities,
+            pairs=document.pairs,
+            rounds=document.rounds,
+            time_cap=document.time_cap,
+            objective=document.objective,
+            name=document.name,
+            origin=origin or InstanceInfo(name=document.name),
+            notes=notes,
+        )
+
+    def to_document(self) -> FairDocument:
+        """Return the instance document of this problem."""
+        return FairDocument(
+            schema="allocsolve.instance/1",
+            kind="fair",
+            name=self.name,
+            time_cap=self.time_cap,
+            objective=self.objective,
+            types=list(self.types),
+            jobs=list(self.jobs),
+            entities=list(self.entities),
+            pairs=list(self.pairs),
+            rounds=self.rounds,
+        )
+
+    def replace(self, **changes: object) -> FairProblem:
+        """Return a new problem with some data fields changed, validated again."""
+        return replace(self, **changes)  # type: ignore[arg-type]  # validated by __post_init__
+
+    def named(self, name: str, origin: InstanceInfo | None = None) -> FairProblem:
+        """Return the same problem under another name, without validating its data again."""
+        twin = copy.copy(self)
+        object.__setattr__(twin, "name", name)
+        object.__setattr__(twin, "origin", origin or InstanceInfo(name=name))
+        return twin
+
+    @property
+    def kind(self) -> str:
+        """The problem kind, ``"fair"``."""
+        return "fair"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was repaired while reading, and what is allowed but probably not meant."""
+        return (*self.notes, *self.found)
+
+    @property
+    def job_ids(self) -> Sequence[str]:
+        """Id of each job."""
+        return self.jobs.ids if isinstance(self.jobs, JobTable) else self._record_ids
+
+    @property
+    def type_ids(self) -> tuple[str, ...]:
+        """Id of each type."""
+        return tuple(kind.id for kind in self.types)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that the instance asks for."""
+        return Settings.of(self.objective or Goal())
+
+    @cached_property
+    def job_index(self) -> Mapping[str, int]:
+        """Index of each job id."""
+        return {token: i for i, token in enumerate(self.job_ids)}
+
+    @cached_property
+    def type_index(self) -> Mapping[str, int]:
+        """Index of each type id."""
+        return {token: j for j, token in enumerate(self.type_ids)}
+
+    @cached_property
+    def _record_ids(self) -> tuple[str, ...]:
+        return tuple(job.id for job in self.jobs)
+
+
+def _columns_from(
+    table: npt.NDArray[np.generic], given: Mapping[str, object], entities: int
+) -> JobColumns:
+    """Return the columns that arrays describe, with the defaults of a job."""
+    shape = table.shape
+    n = shape[0]
+    demand, entity = given.get("demand"), given.get("entity")
+    defaults = {
+        "weight": 1.0,
+        "gang": 1.0,
+        "elapsed": 0.0,
+        "remaining": np.nan,
+        "isolated": np.nan,
+        "arrival": 0.0,
+        "deadline": np.inf,
+    }
+    known = [*defaults, "entity", "demand"]
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise InputError(f"unknown column '{unknown[0]}'", allowed=", ".join(known))
+    columns = {
+        name: float_array(given[name], name, (n,)) if name in given else np.full(n, value)
+        for name, value in defaults.items()
+    }
+    places = np.full(n, -1) if entity is None else np.array(entity)
+    wrong = places.shape != (n,) or not np.issubdtype(places.dtype, np.integer)
+    if wrong or (n and (places.min() < -1 or places.max() >= entities)):
+        raise InputError("entity is no (jobs,) array of positions", allowed=f"-1 .. {entities - 1}")
+    return JobColumns(
+        throughput=float_array(table, "throughput", shape),
+        demand=None if demand is None else float_array(demand, "demand", shape),
+        entity=places.astype(np.int64),
+        **columns,
+    )
+
+
+def _build(problem: FairProblem) -> FairArrays:
+    """Validate the data and return its arrays."""
+    types, ids = problem.types, problem.job_ids
+    refuse_repeated("types", "type", problem.type_ids)
+    refuse_repeated("entities", "entity", [entity.id for entity in problem.entities])
+    stock = [check_type(kind, f"$.types[{j}]") for j, kind in enumerate(types)]
+    weights = [
+        check_entity(entity, f"$.entities[{k}]") for k, entity in enumerate(problem.entities)
+    ]
+    known = Known("type", problem.type_ids)
+    columns = _columns(problem, known)
+    check_columns(columns, ids, problem.type_ids)
+    table = (
+        [
+            check_pair(pair, f"$.pairs[{k}]", jobs, known, columns.gang)
+            for jobs in [Known("job", ids)]
+            for k, pair in enumerate(problem.pairs)
+        ]
+        if problem.pairs
+        else []
+    )
+    return FairArrays(
+        jobs=columns,
+        capacity=np.array([count for count, _ in stock], dtype=np.float64),
+        cost=np.array([cost for _, cost in stock], dtype=np.float64),
+        entity_weight=np.array(weights, dtype=np.float64),
+        entity_is_fifo=np.array([e.policy == "fifo" for e in problem.entities], dtype=np.bool_),
+        pair_jobs=np.array([jobs for jobs, _ in table], dtype=np.int64).reshape(-1, 2),
+        pair_throughput=np.array([row for _, row in table]).reshape(-1, len(types), 2),
+        time_cap=problem.time_cap,
+    )
+
+
+def _columns(problem: FairProblem, types: Known) -> JobColumns:
+    jobs = problem.jobs
+    if not isinstance(jobs, JobTable):
+        refuse_repeated("jobs", "job", problem.job_ids)
+        return columns_of(jobs, types, Known("entity", [e.id for e in problem.entities]))
+    if not isinstance(jobs.ids, Numbered):
+        refuse_repeated("jobs", "job", jobs.ids)
+    if jobs.columns.throughput.shape[1] != len(types.ids):
+        raise InputError(
+            f"the table of jobs has {jobs.columns.throughput.shape[1]} types, the instance "
+            f"{len(types.ids)}"
+        )
+    return jobs.columns

@@ -1,0 +1,67 @@
+"""What a job gains from its shares."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from allocsolve.models.arrays import FloatArray
+from allocsolve.models.fair.arrays import FairArrays
+
+__all__ = ["loads", "time_used", "utilities"]
+
+
+def utilities(
+    arrays: FairArrays, shares: FloatArray, pair_shares: FloatArray | None = None
+) -> FloatArray:
+    """Return the utility of each job, float64 (n,).
+
+    ``sum_j throughput[i, j] x[i, j]``, and what the job gains from shared GPUs. A job with
+    demands gets the least of that (if it has throughput) and ``x[i, r] / demand[i, r]`` over
+    the resources that it demands (Leontief; Ghodsi et al., "Dominant Resource Fairness",
+    NSDI 2011).
+
+    Parameters
+    ----------
+    shares
+        float64 (n, m).
+    pair_shares
+        float64 (q, m), None for none.
+    """
+    gained: FloatArray = np.einsum("ij,ij->i", arrays.throughput, shares)
+    if pair_shares is not None and len(pair_shares):
+        shared = np.einsum("qms,qm->qs", arrays.pair_throughput, pair_shares)
+        np.add.at(gained, arrays.pair_jobs, shared)
+    if arrays.demand is None:
+        return gained
+    gained[~arrays.exchanges] = np.inf
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rates = np.where(arrays.demand > 0, shares / arrays.demand, np.inf)
+    least: FloatArray = np.minimum(gained, rates.min(axis=1, initial=np.inf))
+    return least
+
+
+def loads(
+    arrays: FairArrays, shares: FloatArray, pair_shares: FloatArray | None = None
+) -> FloatArray:
+    """Return how many GPUs of each type are held on average, float64 (m,)."""
+    held: FloatArray = arrays.gang @ shares
+    if pair_shares is not None and len(pair_shares):
+        held = held + arrays.gang[arrays.pair_jobs[:, 0]] @ pair_shares
+    return held
+
+
+def time_used(
+    arrays: FairArrays, shares: FloatArray, pair_shares: FloatArray | None = None
+) -> FloatArray:
+    """Return the sum of the time shares of each job, float64 (n,).
+
+    Amounts of a resource that a job demands are no shares of its time.
+    """
+    counted = shares if arrays.demand is None else np.where(arrays.demand > 0, 0.0, shares)
+    used: FloatArray = counted.sum(axis=1)
+    if arrays.demand is not None:
+        used[~arrays.exchanges] = 0.0
+    if pair_shares is not None and len(pair_shares):
+        each = pair_shares.sum(axis=1)
+        np.add.at(used, arrays.pair_jobs, np.column_stack([each, each]))
+    return used
