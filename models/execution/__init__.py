@@ -1,0 +1,1 @@
+"""The execution model: replays answers on nodes that straggle, fail and talk."""

@@ -1,0 +1,151 @@
+"""Statistics of samples: means, quantiles and probabilities, each with an interval.
+
+All intervals have level 95 %. Samples may be infinite (work that never ends).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from allocsolve.models.arrays import FloatArray
+from allocsolve.models.errors import UsageError
+from allocsolve.models.execution.outcome import Comparison, Interval
+
+__all__ = [
+    "Moments",
+    "compare",
+    "mean_interval",
+    "moments",
+    "quantile",
+    "quantile_interval",
+    "replications_needed",
+    "wilson_interval",
+]
+
+_LEVEL = 0.95
+_NORMAL = 1.959963984540054
+"""Quantile 0.975 of the standard normal law."""
+
+
+class Moments(NamedTuple):
+    """Mean and standard deviation of samples, infinite if a sample is."""
+
+    mean: float
+    std: float
+    count: int
+
+
+def moments(samples: FloatArray) -> Moments:
+    """Return mean and standard deviation (with n - 1) of at least one sample."""
+    if not np.isfinite(samples).all():
+        return Moments(math.inf, math.inf, len(samples))
+    mean = float(samples.mean())
+    spread = float(samples.std(ddof=1)) if len(samples) > 1 else 0.0
+    return Moments(mean, spread, len(samples))
+
+
+def mean_interval(of: Moments) -> Interval | None:
+    """Return the interval of the mean by Student's law, None if the samples are not finite."""
+    if not math.isfinite(of.std) or of.count < 2:
+        return None
+    half = _student(of.count - 1) * of.std / math.sqrt(of.count)
+    return of.mean - half, of.mean + half
+
+
+def _student(freedom: int) -> float:
+    """Return quantile 0.975 of Student's law."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, (1 + _LEVEL) / 2))
+
+
+def quantile(ordered: FloatArray, q: float) -> float:
+    """Return the least sample that at least the share ``q`` of all samples does not exceed.
+
+    Parameters
+    ----------
+    ordered
+        float64 (n,), rising.
+    q
+        In (0, 1).
+
+    Raises
+    ------
+    UsageError
+        If ``q`` is no probability.
+    """
+    if not 0 < q < 1:
+        raise UsageError(f"quantile is {q!r}; it must lie between 0 and 1")
+    rank = math.ceil(len(ordered) * q * (1 - 1e-14))
+    return float(ordered[max(rank, 1) - 1])
+
+
+def quantile_interval(ordered: FloatArray, q: float) -> Interval:
+    """Return an interval of the quantile between two order statistics.
+
+    The number of samples below the quantile is binomial, whatever their law (David and
+    Nagaraja, "Order Statistics", 2003, section 7.1). Where the samples are too few for an end,
+    it is 0 or infinite; samples are not negative.
+    """
+    n = len(ordered)
+    low = _binomial_rank(n, q, (1 - _LEVEL) / 2)
+    high = _binomial_rank(n, q, (1 + _LEVEL) / 2) + 1
+    return (
+        float(ordered[low - 1]) if low >= 1 else 0.0,
+        float(ordered[high - 1]) if high <= n else math.inf,
+    )
+
+
+def _binomial_rank(n: int, q: float, p: float) -> int:
+    """Return the least ``k`` with ``P(B <= k) >= p`` for a binomial ``B`` of ``n`` and ``q``."""
+    from scipy.special import bdtr
+
+    k = round(n * q + (_NORMAL if p > 0.5 else -_NORMAL) * math.sqrt(n * q * (1 - q)))
+    k = min(max(k, 0), n)
+    while k > 0 and bdtr(k - 1, n, q) >= p:
+        k -= 1
+    while k < n and bdtr(k, n, q) < p:
+        k += 1
+    return k
+
+
+def wilson_interval(successes: int, trials: int) -> Interval:
+    """Return the interval of a probability (Wilson, J. Amer. Statist. Assoc. 22, 1927)."""
+    z2 = _NORMAL**2
+    share, weight = successes / trials, 1 + z2 / trials
+    centre = (share + z2 / (2 * trials)) / weight
+    half = _NORMAL * math.sqrt(share * (1 - share) / trials + z2 / (4 * trials**2)) / weight
+    low = 0.0 if successes == 0 else max(0.0, centre - half)
+    return low, 1.0 if successes == trials else min(1.0, centre + half)
+
+
+def replications_needed(pilot: Moments, precision: float) -> int:
+    """Return how many samples the interval of the mean needs for a relative half width.
+
+    Two stages (Stein, Ann. Math. Statist. 16, 1945): the number depends on the pilot's
+    variance, and the interval afterwards counts all samples, so its coverage holds.
+
+    Returns
+    -------
+    int
+        At least the size of the pilot; the pilot's size if its moments are not finite.
+    """
+    if not math.isfinite(pilot.std) or pilot.mean == 0:
+        return pilot.count
+    wanted = (_student(pilot.count - 1) * pilot.std / (precision * abs(pilot.mean))) ** 2
+    return max(pilot.count, math.ceil(wanted))
+
+
+def compare(names: tuple[str, str], first: FloatArray, second: FloatArray) -> Comparison:
+    """Compare two plans by samples of the same replications."""
+    better = float(np.mean(first < second) + np.mean(first == second) / 2)
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        return Comparison(*names, None, None, better, math.nan)
+    difference = moments(first - second)
+    apart = float(first.var(ddof=1) + second.var(ddof=1))
+    paired = difference.std**2
+    reduction = apart / paired if paired > 0 else math.inf
+    return Comparison(*names, difference.mean, mean_interval(difference), better, reduction)
