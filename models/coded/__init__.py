@@ -1,0 +1,1 @@
+"""Coded computing: redundant work on straggling nodes, of which enough answers suffice."""
