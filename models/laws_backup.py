@@ -18,6 +18,9 @@ __all__ = ["Backup", "with_backup"]
 _TAILS = (0.5, 0.1, 1e-2, 1e-4, 1e-8)
 """Probabilities at whose upper quantiles the integrals are cut into pieces."""
 
+_FAR = 1e280
+"""Time from which on a heavy tail is taken for the power that it tends to."""
+
 
 @dataclass(frozen=True)
 class Backup:
@@ -43,15 +46,16 @@ def with_backup(law: RuntimeLaw, delay: float) -> Backup:
         raise UsageError(f"delay {delay:g} of a backup must be at least 0")
     if math.isinf(delay):
         return Backup(law.mean(), law.mean())
-    alone = _integral(law, law.survival, (0.0, delay), (0.0,))
-    if 2.0 * law.tail_index() <= 1.0:
+    index = 2.0 * law.tail_index()
+    if index <= 1.0:
         return Backup(math.inf, math.inf)
-    both = _integral(
-        law,
-        lambda t: law.survival(t) * law.survival(t - delay),
-        (delay, math.inf),
-        (0.0, delay),
-    )
+
+    def both_run(t: FloatArray) -> FloatArray:
+        return law.survival(t) * law.survival(t - delay)
+
+    alone = _integral(law, law.survival, (0.0, delay), (0.0,))
+    both = _integral(law, both_run, (delay, delay + _FAR), (0.0, delay))
+    both += _FAR * float(both_run(np.asarray(delay + _FAR))) / (index - 1.0)
     return Backup(completion=alone + both, machine_time=alone + 2.0 * both)
 
 
@@ -77,8 +81,8 @@ def _piece(curve: Callable[[FloatArray], FloatArray], low: float, high: float) -
         return float(curve(np.asarray(t)))
 
     def logarithmic(s: float) -> float:
-        t = low * math.exp(min(s, 700.0))
-        return t * plain(t) if t < math.inf else 0.0
+        t = low * math.exp(s)
+        return t * plain(t)
 
     if not plain(low):
         return 0.0
