@@ -14,6 +14,7 @@ import msgspec
 
 from allocsolve.models.exact import Number
 from allocsolve.models.nodes import Law
+from allocsolve.models.processes import Process
 
 __all__ = [
     "DagData",
@@ -120,7 +121,7 @@ class Node(_Record, frozen=True, kw_only=True, omit_defaults=True):
     power_busy: Number | None = None
     power_idle: Number | None = None
     runtime: Law | None = None
-    process: dict[str, dict[str, Number]] | None = None
+    process: Process | None = None
 
 
 class Link(_Record, frozen=True, kw_only=True):

@@ -10,6 +10,8 @@ from typing import cast
 from allocsolve.models.dag.data import DagData, DefaultLink, Edge, Link, Node, Profiles, Task
 from allocsolve.models.errors import InputError, suggest
 from allocsolve.models.exact import LARGEST, Number, exact
+from allocsolve.models.nodes import law_from
+from allocsolve.models.processes import process_from
 
 __all__ = ["UNPRINTABLE", "validate"]
 
@@ -142,6 +144,10 @@ def _node(node: Node, path: str) -> None:
     _positive(node.slots, owner, f"{path}.slots")
     for field in ("speed", "memory", "price", "power_busy", "power_idle"):
         _amount(getattr(node, field), owner, f"{path}.{field}")
+    if node.runtime is not None:
+        law_from(node.runtime, path=f"{path}.runtime")
+    if node.process is not None:
+        process_from(node.process, path=f"{path}.process")
     for i, (begin, end) in enumerate(node.unavailable):
         at = f"{path}.unavailable[{i}]"
         _amount(begin, owner, at)
