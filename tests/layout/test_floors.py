@@ -22,10 +22,10 @@ FORMULATION = r"allocsolve\.models\.\w+\.(\w+_)?(cpsat|milp|convex)(_\w+)?"
 
 # First match decides; a module that matches no row fails the test, so that it gets a floor.
 FLOORS = [
-    (0, r"allocsolve\.models\.(errors|arrays|exact|version|strict_json|kernels)"),
+    (0, r"allocsolve\.models\.(errors|arrays|columns|exact|version|strict_json|kernels)"),
     (1, r"allocsolve\.models\.(result|nodes|random|ports)"),
     (2, r"allocsolve\.models\.(dag|coded|fair)\.(problem|answer|data|validate)"),
-    (2, r"allocsolve\.models\.(dag|coded|fair)\.(arrays|ordering|scaling|mode_table)"),
+    (2, r"allocsolve\.models\.(dag|coded|fair)\.(arrays|ordering|glance|scaling|\w+_table)"),
     (3, r"allocsolve\.models\.(dag|coded|fair)\.\w+"),
     (4, r"allocsolve\.models\.execution(\.\w+)*"),
     (5, r"allocsolve\.solvers\.(control|executors|engines(\.\w+)*)"),
