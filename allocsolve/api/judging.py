@@ -11,6 +11,7 @@ from allocsolve.models.dag.check import check as check_entries
 from allocsolve.models.dag.check import check_claims, verify_reason
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason
+from allocsolve.models.dag.surplus import core_of
 from allocsolve.models.errors import SolverMissing, UsageError
 from allocsolve.models.exact import exact, plain
 from allocsolve.models.result import Bound, CheckReport, SolverProof, Status, Violation
@@ -185,9 +186,10 @@ def bound(
     reason = find_reason(problem)
     if reason is not None and not verify_reason(problem, reason):
         reason = None
-    found = lower_bounds(problem)
+    core = core_of(problem).problem
+    found = lower_bounds(core)
     if reason is None and time_limit != 0:
-        found.extend(_engine_bounds(problem, Limits(request.deadline), token or Token()))
+        found.extend(_engine_bounds(core, Limits(request.deadline), token or Token()))
     return bound_report(problem, objective, found, reason)
 
 
