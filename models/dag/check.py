@@ -119,8 +119,8 @@ def check(problem: DagProblem, entries: Sequence[ScheduledTask]) -> CheckReport:
         violations.extend(_judge_arc(arc, spans, clock))
     violations.extend(judge_occupancy(problem, _occupants(placed, spans), clock.units))
     violations.extend(judge_sharing(problem, placed))
-    makespan = max([_ZERO, *(item.end for item in placed)])
-    return CheckReport(tuple(violations), plain(makespan) if complete else None)
+    last = max([0, *(span.end for span in spans.values())])
+    return CheckReport(tuple(violations), clock.units(last) if complete else None)
 
 
 class _Quotient(NamedTuple):
