@@ -31,6 +31,8 @@ _RULES_OF_CLAIMS = {
     "value": ("objective_value",),
     "bound": ("bound",),
     "reason": ("reason",),
+    "sense": ("sense",),
+    "gap": ("gap",),
 }
 
 
@@ -86,6 +88,8 @@ def _claim_of_result(result: DagResult) -> Claim:
         bound=None if objective.bound is None else exact(objective.bound),
         reason=result.certificate.reason,
         sha256=result.instance.sha256,
+        sense=objective.sense.value,
+        gap=objective.gap,
     )
 
 
@@ -99,6 +103,8 @@ def _judge_claims(problem: DagProblem, claim: Claim, report: CheckReport | None)
         value=None if claim.value is None else plain(claim.value),
         bound=None if claim.bound is None else plain(claim.bound),
         reason=claim.reason,
+        sense=claim.sense,
+        gap=claim.gap,
     )
     if report is None and claim.status is not Status.INFEASIBLE and not found:
         found.append(Violation("missing_task", "there is no schedule that could be checked"))
@@ -123,6 +129,8 @@ def _claim_entries(
         "value": None if claim.value is None else plain(claim.value),
         "bound": None if claim.bound is None else plain(claim.bound),
         "reason": None if claim.reason is None else claim.reason.sentence(),
+        "sense": claim.sense,
+        "gap": claim.gap,
     }
     broken = {violation.rule: violation.message for violation in violations}
     entries = []
@@ -144,6 +152,8 @@ def _holds(name: str, claim: Claim, report: CheckReport | None) -> bool | None:
         return None if report is None or report.value is None else True
     if name == "reason":
         return None if isinstance(claim.reason, SolverProof) else True
+    if name in ("sense", "gap"):
+        return True
     if name == "status" and claim.status is Status.FEASIBLE:
         return report is not None and report.valid
     if name == "status" and claim.status is Status.INFEASIBLE:

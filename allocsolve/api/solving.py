@@ -97,6 +97,7 @@ class _Run:
         if reason is not None and self.control.answer is None:
             outcome = Outcome(Proof.INFEASIBLE, Termination.FINISHED, self._own(), reason=reason)
         else:
+            self.control.examined = reason is None
             self._bound()
             outcome = self._search()
         self.listener.close()
