@@ -36,7 +36,7 @@ from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 if TYPE_CHECKING:
     from allocsolve.models.dag.list_build import Placement
 
-__all__ = ["SETTINGS", "Annealing", "plain_seconds", "search_loops", "solve"]
+__all__ = ["SETTINGS", "Annealing", "is_affordable", "plain_seconds", "search_loops", "solve"]
 
 SETTINGS = {"rounds": Choice(0, 0, 10**6)}
 """``rounds``: coolings of each chain; 0 until the time limit, or 30 without one."""
@@ -69,13 +69,15 @@ def search_loops(graph: CommGraph, control: Control[Schedule], rounds: int) -> I
         with loops(control, ANNEALING, plain=seconds) as can_run, uncompiled(when=not can_run):
             yield can_run
         return
-    rest = control.remaining()
-    quick = ANNEALING.loads_within(rest) or is_worth_compiling(control, ANNEALING)
-    if quick and make_ready(control, ANNEALING):
-        yield True
-        return
-    with uncompiled():  # what is not loaded must not wait for a compiler
-        yield False
+    quick = is_affordable(control)
+    with uncompiled(when=not quick):  # what is not loaded must not wait for a compiler
+        yield quick
+
+
+def is_affordable(control: Control[Schedule]) -> bool:
+    """Make the compiled loops ready, if the search then lasts long enough; tell whether they are."""
+    cached = ANNEALING.loads_within(control.remaining())
+    return (cached or is_worth_compiling(control, ANNEALING)) and make_ready(control, ANNEALING)
 
 
 def plain_seconds(graph: CommGraph, chains: int, rounds: int) -> float:
