@@ -75,7 +75,7 @@ def search_loops(graph: CommGraph, control: Control[Schedule], rounds: int) -> I
 
 
 def is_affordable(control: Control[Schedule]) -> bool:
-    """Make the compiled loops ready, if the search then lasts long enough; tell whether they are."""
+    """Make the loops ready, if the search then lasts long enough; tell whether they are."""
     cached = ANNEALING.loads_within(control.remaining())
     return (cached or is_worth_compiling(control, ANNEALING)) and make_ready(control, ANNEALING)
 
