@@ -2,10 +2,11 @@
 
 A kernel is a plain function over arrays. It is compiled at its first call and kept in
 numba's cache; where the cache cannot be written (read-only installs) it is compiled anew
-in each process. With ``NUMBA_DISABLE_JIT=1`` it runs as plain Python and gives the same
-bytes: no fast mathematics, no random numbers but from a generator state in an array.
+in each process. With ``NUMBA_DISABLE_JIT=1``, and within :func:`uncompiled`, it runs as plain
+Python and gives the same bytes: no fast mathematics, no random numbers but from a generator
+state in an array. So where a kernel runs is a question of time only.
 
-Importing a module of kernels imports numba, so such modules are themselves imported late.
+Importing a module of kernels does not import numba; the first compiled call does.
 The cache sees changes of a kernel's own file only: kernels that call each other across
 files go stale together when one of the files is edited (delete ``__pycache__`` then).
 """
@@ -17,36 +18,68 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import update_wrapper
 from pathlib import Path
 from types import FunctionType
-from typing import ParamSpec, Protocol, TypeVar, cast
+from typing import Generic, ParamSpec, Protocol, TypeVar, cast
 
-__all__ = ["KernelSet", "kernel"]
+__all__ = ["PLAIN_AT_ONCE", "KernelSet", "kernel", "paced", "uncompiled"]
+
+PLAIN_AT_ONCE = 0.3
+"""Seconds up to which plain Python is done before numba is imported."""
 
 _STEP = 0.05
 """Seconds between two looks at whether the run should go on."""
 
+_SLOWDOWN = 200
+"""How many times as long as a compiled loop plain Python takes, roughly."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_wants_plain: ContextVar[bool | None] = ContextVar("wants_plain", default=None)
+"""Whether kernels that are not loaded run as plain Python; None if nobody said anything."""
 
-def _is_plain() -> bool:
-    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+_creating = threading.RLock()
+"""Held while a kernel makes its compiled or plain function."""
+
+
+@contextmanager
+def uncompiled(*, when: bool = True) -> Iterator[None]:
+    """Let kernels that are not loaded run as plain Python, in this context and thread only.
+
+    Parameters
+    ----------
+    when
+        False changes nothing, neither this way nor the other.
+    """
+    known = _wants_plain.get()
+    before = _wants_plain.set(True if when and known is None else known)
+    try:
+        yield
+    finally:
+        _wants_plain.reset(before)
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function over arrays at its first call; other threads run meanwhile."""
     if _is_plain():
         return function
-    import numba
+    return _Kernel(function)
 
-    try:
-        compiled = numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no place for the cache
-        compiled = numba.njit(nogil=True)(function)
-    return cast("Callable[P, R]", compiled)
+
+def paced(function: Callable[..., object], budget: int) -> int:
+    """Return the budget of a call that is to take about as long as a compiled one."""
+    quick = isinstance(function, _Kernel) and not function.runs_plain()
+    return budget if quick else max(1, budget // _SLOWDOWN)
+
+
+def _is_plain() -> bool:
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 class _Stats(Protocol):
@@ -56,11 +89,90 @@ class _Stats(Protocol):
 
 
 class _Dispatcher(Protocol):
-    """What is asked of a kernel that numba compiles."""
+    """What is asked of a function that numba compiles."""
 
     signatures: Sequence[object]
     stats: _Stats
-    py_func: FunctionType
+    _numba_type_: object
+
+    def __call__(self, *arguments: object) -> object:
+        """Compile or load the code for these types, and run it."""
+
+
+class _Kernel(Generic[P, R]):
+    """A function that is compiled at its first call, or runs as plain Python.
+
+    Kernels that call each other meet as compiled code, or as plain functions: neither goes
+    through here on its way.
+    """
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        update_wrapper(self, function)
+        self.function = cast("FunctionType", function)
+        self._compiled: _Dispatcher | None = None
+        self._twin: Callable[P, R] | None = None
+
+    def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
+        """Run the kernel."""
+        if self.runs_plain():
+            return self.plain()(*arguments, **named)
+        return cast("R", self.compiled()(*arguments, **named))
+
+    @property
+    def _numba_type_(self) -> object:
+        """What numba sees where another kernel calls this one."""
+        return self.compiled()._numba_type_
+
+    def runs_plain(self) -> bool:
+        """Whether a call now would run as plain Python."""
+        return bool(_wants_plain.get()) and not self.is_loaded()
+
+    def is_loaded(self) -> bool:
+        """Whether there is code to run in this process."""
+        return self._compiled is not None and bool(self._compiled.signatures)
+
+    def is_cached(self) -> bool:
+        """Whether numba's cache holds code of this kernel; imports numba."""
+        return _is_cached(self.function, self.compiled().stats.cache_path)
+
+    def compiled(self) -> _Dispatcher:
+        """Return the function as numba has it; nothing is compiled yet."""
+        with _creating:
+            if self._compiled is None:
+                self._compiled = _dispatcher(self.function)
+        return self._compiled
+
+    def plain(self) -> Callable[P, R]:
+        """Return the function with plain functions in place of the kernels that it calls."""
+        with _creating:
+            if self._twin is None:
+                names: dict[str, object] = {}
+                own = self.function
+                twin = FunctionType(own.__code__, names, own.__name__, own.__defaults__)
+                self._twin = cast("Callable[P, R]", twin)
+                for name, value in own.__globals__.items():
+                    names[name] = value.plain() if isinstance(value, _Kernel) else value
+            return self._twin
+
+
+def _dispatcher(function: FunctionType) -> _Dispatcher:
+    import numba
+
+    try:
+        compiled = numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # no place for the cache
+        compiled = numba.njit(nogil=True)(function)
+    return cast("_Dispatcher", compiled)
+
+
+class _Entry(Protocol):
+    """What a set asks of the kernel that calls all others of it."""
+
+    def is_loaded(self) -> bool:
+        """Whether there is code to run in this process."""
+
+    def is_cached(self) -> bool:
+        """Whether there is code in the cache."""
 
 
 @dataclass(frozen=True)
@@ -91,21 +203,28 @@ class KernelSet:
     def build(self) -> float:
         """Compile or load every kernel; return the seconds that it took."""
         began = time.perf_counter()
-        getattr(importlib.import_module(self.module), self.warm)()
+        before = _wants_plain.set(False)
+        try:
+            getattr(importlib.import_module(self.module), self.warm)()
+        finally:
+            _wants_plain.reset(before)
         return time.perf_counter() - began
 
     def is_loaded(self) -> bool:
-        """Whether the kernels were called in this process, or run as plain Python."""
+        """Whether the kernels were called in this process, or run as plain Python anyway."""
         if self.module not in sys.modules:
             return False
-        return _is_plain() or bool(self._entry().signatures)
+        return _is_plain() or self._entry().is_loaded()
 
     def is_ready(self) -> bool:
         """Whether the kernels need no compiler: called before, cached, or plain Python."""
-        if _is_plain() or self.is_loaded():
-            return True
-        entry = self._entry()
-        return _is_cached(entry.py_func, entry.stats.cache_path)
+        return _is_plain() or self.is_loaded() or self._entry().is_cached()
+
+    def seconds(self) -> float:
+        """Return how long making the kernels ready takes now, roughly."""
+        if self.is_loaded():
+            return 0.0
+        return self.loading if self.is_ready() else self.compiling
 
     def prepare(self, stop: Callable[[], bool]) -> bool:
         """Make the kernels ready to run; tell whether they are.
@@ -127,12 +246,14 @@ class KernelSet:
 
     def fits(self, seconds: float) -> bool:
         """Whether the kernels can be made ready to run within so many seconds."""
-        if seconds >= self.compiling or self.is_loaded():
-            return True
-        return seconds >= self.loading and self.is_ready()
+        return seconds >= self.compiling or self.loads_within(seconds)
 
-    def _entry(self) -> _Dispatcher:
-        return cast("_Dispatcher", getattr(importlib.import_module(self.module), self.entry))
+    def loads_within(self, seconds: float) -> bool:
+        """Whether the kernels can be made ready within so many seconds without a compiler."""
+        return self.is_loaded() or (seconds >= self.loading and self.is_ready())
+
+    def _entry(self) -> _Entry:
+        return cast("_Entry", getattr(importlib.import_module(self.module), self.entry))
 
 
 class _Compilation:

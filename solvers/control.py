@@ -124,6 +124,11 @@ class Control(Generic[AnswerT]):
         Called with every event, never concurrently.
     warm_start
         A checked answer to start from.
+
+    Attributes
+    ----------
+    examined
+        Whether the caller has looked for a short reason why there is no answer, and found none.
     """
 
     def __init__(
@@ -136,6 +141,7 @@ class Control(Generic[AnswerT]):
         self.limits = limits
         self.token = token or Token()
         self.warm_start = warm_start
+        self.examined = False
         self._listener = listener
         self._lock = threading.RLock()
         self._answer: AnswerT | None = None

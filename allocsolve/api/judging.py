@@ -11,6 +11,7 @@ from allocsolve.models.dag.check import check as check_entries
 from allocsolve.models.dag.check import check_claims, verify_reason
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason
+from allocsolve.models.dag.surplus import core_of
 from allocsolve.models.errors import SolverMissing, UsageError
 from allocsolve.models.exact import exact, plain
 from allocsolve.models.result import Bound, CheckReport, SolverProof, Status, Violation
@@ -30,6 +31,8 @@ _RULES_OF_CLAIMS = {
     "value": ("objective_value",),
     "bound": ("bound",),
     "reason": ("reason",),
+    "sense": ("sense",),
+    "gap": ("gap",),
 }
 
 
@@ -85,6 +88,8 @@ def _claim_of_result(result: DagResult) -> Claim:
         bound=None if objective.bound is None else exact(objective.bound),
         reason=result.certificate.reason,
         sha256=result.instance.sha256,
+        sense=objective.sense.value,
+        gap=objective.gap,
     )
 
 
@@ -98,6 +103,8 @@ def _judge_claims(problem: DagProblem, claim: Claim, report: CheckReport | None)
         value=None if claim.value is None else plain(claim.value),
         bound=None if claim.bound is None else plain(claim.bound),
         reason=claim.reason,
+        sense=claim.sense,
+        gap=claim.gap,
     )
     if report is None and claim.status is not Status.INFEASIBLE and not found:
         found.append(Violation("missing_task", "there is no schedule that could be checked"))
@@ -122,6 +129,8 @@ def _claim_entries(
         "value": None if claim.value is None else plain(claim.value),
         "bound": None if claim.bound is None else plain(claim.bound),
         "reason": None if claim.reason is None else claim.reason.sentence(),
+        "sense": claim.sense,
+        "gap": claim.gap,
     }
     broken = {violation.rule: violation.message for violation in violations}
     entries = []
@@ -143,6 +152,8 @@ def _holds(name: str, claim: Claim, report: CheckReport | None) -> bool | None:
         return None if report is None or report.value is None else True
     if name == "reason":
         return None if isinstance(claim.reason, SolverProof) else True
+    if name in ("sense", "gap"):
+        return True
     if name == "status" and claim.status is Status.FEASIBLE:
         return report is not None and report.valid
     if name == "status" and claim.status is Status.INFEASIBLE:
@@ -185,9 +196,10 @@ def bound(
     reason = find_reason(problem)
     if reason is not None and not verify_reason(problem, reason):
         reason = None
-    found = lower_bounds(problem)
+    core = core_of(problem).problem
+    found = lower_bounds(core)
     if reason is None and time_limit != 0:
-        found.extend(_engine_bounds(problem, Limits(request.deadline), token or Token()))
+        found.extend(_engine_bounds(core, Limits(request.deadline), token or Token()))
     return bound_report(problem, objective, found, reason)
 
 

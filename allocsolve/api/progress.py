@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.check import check
-from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.surplus import Core
 from allocsolve.models.exact import plain
 from allocsolve.models.result import relative_gap
 from allocsolve.solvers.control import Control, Event, Token
@@ -75,7 +75,7 @@ class Listener:
 
     def __init__(
         self,
-        problem: DagProblem,
+        core: Core,
         started: float,
         token: Token,
         on_incumbent: Callable[[Incumbent], object] | None,
@@ -85,7 +85,7 @@ class Listener:
         self.phases: list[tuple[float, str]] = []
         self.failure: BaseException | None = None
         self._closed = False
-        self._problem = problem
+        self._core = core
         self._started = started
         self._token = token
         self._on_incumbent = on_incumbent
@@ -124,8 +124,8 @@ class Listener:
         if self._on_incumbent is None or event.type != "incumbent" or self.control is None:
             return
         schedule = self.control.answer
-        if schedule is not None and check(self._problem, schedule.entries()).valid:
-            self._on_incumbent(_incumbent(progress, schedule))
+        if schedule is not None and check(self._core.whole, schedule.entries()).valid:
+            self._on_incumbent(_incumbent(progress, self._core.lift(schedule)))
 
     def _progress(self, event: Event) -> Progress:
         known = event.value is not None and event.bound is not None
@@ -139,7 +139,7 @@ class Listener:
         )
 
     def _units(self, ticks: int | None) -> int | float | None:
-        return None if ticks is None else plain(self._problem.units(ticks))
+        return None if ticks is None else plain(self._core.whole.units(ticks))
 
 
 def _incumbent(progress: Progress, schedule: Schedule) -> Incumbent:

@@ -15,6 +15,7 @@ from allocsolve.models.dag.bounds import lower_bounds
 from allocsolve.models.dag.check import check, verify_reason
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason
+from allocsolve.models.dag.surplus import core_of
 from allocsolve.models.errors import FeatureRefused, InputError, SolverMissing, UsageError
 from allocsolve.models.exact import plain
 from allocsolve.models.result import (
@@ -71,12 +72,13 @@ class _Run:
         self, problem: DagProblem, request: Request, method: Method, callbacks: Callbacks
     ) -> None:
         self.problem = problem
+        self.core = core_of(problem)
         self.request = request
         self.method = method
         self.warnings = list(problem.warnings)
         self.timing = dict(request.elapsed)
         self.listener = Listener(
-            problem,
+            self.core,
             request.started,
             callbacks.token,
             callbacks.on_incumbent,
@@ -91,10 +93,11 @@ class _Run:
     def result(self, warm_start: WarmStart | None) -> DagResult:
         """Find, check and judge an answer."""
         self._begin(warm_start)
-        reason = self._verified(find_reason(self.problem))
+        reason = self._verified(find_reason(self.core.problem))
         if reason is not None and self.control.answer is None:
             outcome = Outcome(Proof.INFEASIBLE, Termination.FINISHED, self._own(), reason=reason)
         else:
+            self.control.examined = reason is None
             self._bound()
             outcome = self._search()
         self.listener.close()
@@ -111,13 +114,15 @@ class _Run:
             return
         schedule, warnings = prepare(self.problem, warm_start)
         self.warnings.extend(warnings)
-        self.control.warm_start = schedule
-        if schedule is not None and self.request.time_limit != 0:
+        if schedule is None:
+            return
+        self.control.warm_start = schedule = self.core.lower(schedule)
+        if self.request.time_limit != 0:
             self.control.offer(schedule, schedule.makespan, "warm_start")
 
     def _bound(self) -> None:
         with _Stopwatch(self.timing, "bound"):
-            for bound in lower_bounds(self.problem)[:1]:
+            for bound in lower_bounds(self.core.problem)[:1]:
                 self.control.raise_bound(bound)
 
     def _search(self) -> Outcome:
@@ -130,7 +135,7 @@ class _Run:
 
     def _call(self) -> Outcome:
         try:
-            return self.method.load()(self.problem, self.control)
+            return self.method.load()(self.core.problem, self.control)
         except (FeatureRefused, InputError, SolverMissing, UsageError):
             raise
         except MemoryError:
@@ -156,7 +161,8 @@ class _Run:
         return reason if verify_reason(self.problem, reason) else None
 
     def _report(self, outcome: Outcome) -> DagResult:
-        answer = self.control.answer
+        found = self.control.answer
+        answer = None if found is None else self.core.lift(found)
         with _Stopwatch(self.timing, "check"):
             broken = [] if answer is None else self._violations(answer)
         verdict = judge(self._facts(outcome, answer, broken=bool(broken)))

@@ -56,6 +56,8 @@ class Claim:
         The schedule with times snapped to the problem's grid, None if there is none.
     value, bound
         Claimed objective value and bound in units of the input.
+    sense, gap
+        Claimed sense (``"min"`` or ``"max"``) and relative gap.
     sha256
         Digest of the instance that the document was made for, None if it does not say.
     """
@@ -67,6 +69,8 @@ class Claim:
     bound: Fraction | None = None
     reason: Reason | None = None
     sha256: str | None = None
+    sense: str | None = None
+    gap: float | None = None
 
 
 def result_to_document(result: DagResult) -> DagSolution:
@@ -156,6 +160,8 @@ def _claim(document: DagSolution, problem: DagProblem) -> Claim:
         bound=_snapped(objective.bound, problem),
         reason=certificate.reason,
         sha256=document.instance.sha256 if document.instance else None,
+        sense=objective.sense or None,
+        gap=objective.gap,
     )
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import cast
 
 import msgspec
@@ -24,6 +25,9 @@ from allocsolve.models.exact import Number, exact
 __all__ = ["SCHEMA", "decode", "fits", "parse", "render"]
 
 SCHEMA = "allocsolve.instance/1"
+
+_known = lru_cache(maxsize=2**16)(exact)
+"""Numbers that come again and again in a large document share one fraction."""
 
 _SIGNED = ("min_lag", "max_lag", "log_mean")
 _NO_NUMBER = "not a number"
@@ -98,8 +102,8 @@ def _number(target: type, value: object) -> Fraction:
     if target is not Fraction or not isinstance(value, int | float | Decimal | Fraction):
         raise ValueError(_NO_NUMBER)
     try:
-        return exact(value)
-    except ValueError:
+        return _known(value) if type(value) in (int, Decimal) else exact(value)
+    except (TypeError, ValueError):  # a signalling NaN has no hash
         raise ValueError(_NO_NUMBER) from None
 
 

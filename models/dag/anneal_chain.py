@@ -16,11 +16,15 @@ from allocsolve.models.dag.anneal_state import BEST, CURRENT, DRAWS, FRESH, REFU
 from allocsolve.models.dag.graph import CommGraph
 from allocsolve.models.dag.list_build import Placement
 from allocsolve.models.dag.search_kernels import ANNEALING as KERNELS
+from allocsolve.models.kernels import paced
 
-__all__ = ["KERNELS", "Chain", "Cooling", "sites_of", "warm"]
+__all__ = ["KERNELS", "Chain", "Cooling", "plain_seconds", "sites_of", "warm"]
 
 _SLICE = 2_000_000
 """Tasks and edges that a slice of the work decodes at most: a few hundredths of a second."""
+
+_PER_MOVE, _PER_TASK = 5e-5, 1.6e-6
+"""Seconds that plain Python takes for a move, and for each task and edge of it."""
 
 _LARGEST = 2**31 - 500
 """Numbers below it are good states of the generator."""
@@ -162,12 +166,11 @@ class Chain:
             Asked at least every tenth of a second.
         """
         size = self.graph.n + len(self.sites.pred_task)
-        share = max(1, _SLICE // max(size, 1))
         temperature, left = cooling.hot, cooling.steps
         while left > 0 and self.value > target:
             if stop():
                 return False
-            steps = min(left, share)
+            steps = min(left, max(1, paced(anneal, _SLICE) // max(size, 1)))
             temperature = anneal(self.sites, self.state, steps, temperature, cooling.factor, target)
             left -= steps
         return True
@@ -183,6 +186,11 @@ class Chain:
         state.order[:], state.node[:] = kept
         decode(self.sites, state, 0, REFUSED - 1)
         return placement
+
+
+def plain_seconds(graph: CommGraph, moves: int) -> float:
+    """Return how long so many moves take as plain Python, roughly."""
+    return moves * (_PER_MOVE + _PER_TASK * (graph.n + len(graph.pred_task)))
 
 
 def _ranks(graph: CommGraph) -> IntArray:

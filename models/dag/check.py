@@ -60,6 +60,8 @@ RULES: Mapping[str, str] = MappingProxyType(
         "infeasible_claim": "INFEASIBLE is not claimed when a right answer exists.",
         "reason": "A reason of infeasibility holds.",
         "status": "The status fits to whether there is an answer.",
+        "sense": "The claimed sense is the one of the objective: the makespan is minimised.",
+        "gap": "A claimed gap is |value - bound| / max(|value|, |bound|), 0 for 0/0.",
     }
 )
 """Each rule of the checker with what it asks for."""
@@ -119,8 +121,8 @@ def check(problem: DagProblem, entries: Sequence[ScheduledTask]) -> CheckReport:
         violations.extend(_judge_arc(arc, spans, clock))
     violations.extend(judge_occupancy(problem, _occupants(placed, spans), clock.units))
     violations.extend(judge_sharing(problem, placed))
-    makespan = max([_ZERO, *(item.end for item in placed)])
-    return CheckReport(tuple(violations), plain(makespan) if complete else None)
+    last = max([0, *(span.end for span in spans.values())])
+    return CheckReport(tuple(violations), clock.units(last) if complete else None)
 
 
 class _Quotient(NamedTuple):

@@ -7,12 +7,22 @@ from collections.abc import Iterator
 
 from allocsolve.models.dag.data import DagData
 from allocsolve.models.dag.verify import verify_reason
-from allocsolve.models.result import CheckReport, Reason, Status, Violation
+from allocsolve.models.result import (
+    CheckReport,
+    Reason,
+    Sense,
+    Status,
+    Violation,
+    relative_gap,
+)
 
 __all__ = ["check_claims"]
 
 _ROUNDING = 1e-12
 """Relative error that writing an exact fraction as a decimal may leave."""
+
+_GAP_TOLERANCE = 1e-6
+"""Absolute and relative error that rounding may leave in a gap."""
 
 
 def check_claims(
@@ -23,6 +33,8 @@ def check_claims(
     value: int | float | None,
     bound: int | float | None,
     reason: Reason | None = None,
+    sense: str | None = None,
+    gap: float | None = None,
 ) -> list[Violation]:
     """Judge the claims of a result or of a solution document.
 
@@ -30,19 +42,22 @@ def check_claims(
     ----------
     report
         Outcome of the check of the answer; None if there is no answer.
-    status, value, bound, reason
+    status, value, bound, reason, sense, gap
         The claims, in input units; None for a claim that is not made.
 
     Returns
     -------
     list of Violation
-        Rules ``status``, ``objective_value``, ``bound``, ``infeasible_claim``, ``reason``.
+        Rules ``status``, ``objective_value``, ``bound``, ``infeasible_claim``, ``reason``,
+        ``sense``, ``gap``.
     """
     return [
         *_judge_status(report, status, value),
         *_judge_value(report, value),
         *_judge_bound(report, status, bound),
         *_judge_reason(problem, status, reason),
+        *_judge_sense(sense),
+        *_judge_gap(report, value, bound, gap),
     ]
 
 
@@ -94,6 +109,31 @@ def _judge_reason(
         yield Violation("reason", f"a reason of infeasibility is given with status {status}")
     if not verify_reason(problem, reason):
         yield Violation("reason", f"this does not hold: {reason.sentence()}")
+
+
+def _judge_sense(sense: str | None) -> Iterator[Violation]:
+    if sense is not None and sense != Sense.MIN.value:
+        yield Violation("sense", f"sense '{sense}' is claimed, but the objective is minimised")
+
+
+def _judge_gap(
+    report: CheckReport | None,
+    value: int | float | None,
+    bound: int | float | None,
+    gap: float | None,
+) -> Iterator[Violation]:
+    """Compare a gap with the claimed value, or else that of the schedule, and the bound."""
+    if gap is None:
+        return
+    known = report.value if value is None and report is not None else value
+    if known is None or bound is None:
+        missing = "value" if known is None else "bound"
+        yield Violation("gap", f"gap {gap} is claimed, but there is no {missing}")
+        return
+    right = relative_gap(known, bound)
+    if not math.isclose(gap, right, rel_tol=_GAP_TOLERANCE, abs_tol=_GAP_TOLERANCE):
+        message = f"gap {gap} is claimed, but value {known} and bound {bound} are {right} apart"
+        yield Violation("gap", message)
 
 
 def _equal(a: int | float, b: int | float) -> bool:

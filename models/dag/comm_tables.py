@@ -22,15 +22,18 @@ import numpy as np
 from allocsolve.models.arrays import BoolArray, IntArray
 from allocsolve.models.dag.graph import CommGraph
 from allocsolve.models.dag.node_windows import NEVER, NodeTable
-from allocsolve.models.kernels import kernel
+from allocsolve.models.kernels import PLAIN_AT_ONCE, kernel, paced, uncompiled
 
-__all__ = ["fill_heads", "node_table", "warm"]
+__all__ = ["fill_heads", "node_table", "plain_seconds", "warm"]
 
 _SLICE = 3_000_000
 """Pairs of nodes looked at between two looks at the clock."""
 
 _THOROUGH = 400_000_000
 """Pairs of nodes over all edges up to which every pair of nodes has its own delay."""
+
+_PER_PAIR = 5e-6
+"""Seconds that plain Python takes for a pair of nodes of an edge."""
 
 
 class _View(NamedTuple):
@@ -205,11 +208,30 @@ def fill_heads(view: _View, head: IntArray, desk: _Desk, place: int, budget: int
     return place
 
 
-def node_table(graph: CommGraph, stop: Callable[[], bool] = lambda: False) -> NodeTable:
-    """Return heads and tails; what was not reached when it was stopped is lower, but right."""
-    head = _filled(_forwards(graph), graph.release, stop)
-    tail = _filled(_backwards(graph), np.zeros(graph.n, np.int64), stop)
+def node_table(
+    graph: CommGraph,
+    stop: Callable[[], bool] = lambda: False,
+    least: tuple[IntArray, IntArray] | None = None,
+) -> NodeTable:
+    """Return heads and tails; what was not reached when it was stopped is lower, but right.
+
+    Parameters
+    ----------
+    least
+        Heads and tails of the tasks that are known already, int64 (n,) each.
+    """
+    known = (graph.release, np.zeros(graph.n, np.int64)) if least is None else least
+    with uncompiled(when=plain_seconds(graph) < PLAIN_AT_ONCE):
+        head = _filled(_forwards(graph), known[0], stop)
+        tail = _filled(_backwards(graph), known[1], stop)
     return NodeTable(graph, head, tail)
+
+
+def plain_seconds(graph: CommGraph) -> float:
+    """Return how long the table of a graph takes as plain Python, roughly."""
+    pairs = len(graph.pred_task) * graph.nodes
+    thorough = pairs * graph.nodes <= _THOROUGH
+    return _PER_PAIR * pairs * (graph.nodes if thorough else 8)
 
 
 def _filled(view: _View, least: IntArray, stop: Callable[[], bool]) -> IntArray:
@@ -224,7 +246,7 @@ def _filled(view: _View, least: IntArray, stop: Callable[[], bool]) -> IntArray:
     )
     place = 0
     while place < len(view.order) and not stop():
-        place = fill_heads(view, head, desk, place, _SLICE)
+        place = fill_heads(view, head, desk, place, paced(fill_heads, _SLICE))
     head.setflags(write=False)
     return head
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from allocsolve.models.arrays import BoolArray, IntArray
 from allocsolve.models.dag.relaxation import Relaxation
 
-__all__ = ["cliques"]
+__all__ = ["cliques", "excluding"]
 
 _GREEDY_TASKS = 300
 """Up to so many tasks, cliques are also searched in the graph of all conflicts."""
@@ -31,13 +31,17 @@ def cliques(relaxation: Relaxation) -> Iterator[Indices]:
     arrays = relaxation.arrays
     resources = np.flatnonzero(arrays.renewable & (arrays.capacity > 0)).tolist()
     for r in resources:
-        yield from _large_demands(relaxation, r)
+        yield from excluding(relaxation, r)
     busy = np.flatnonzero(relaxation.min_duration > 0)
     if resources and len(busy) <= _GREEDY_TASKS:
         yield from _greedy_cliques(relaxation, _ranked(relaxation, busy))
 
 
-def _large_demands(relaxation: Relaxation, resource: int) -> Iterator[Indices]:
+def excluding(relaxation: Relaxation, resource: int) -> Iterator[Indices]:
+    """Yield sets of tasks that take time, any two of which need more of a resource than there is.
+
+    First those that need more than half of it, then with the best smaller one.
+    """
     capacity = int(relaxation.arrays.capacity[resource])
     demand = relaxation.least_demand(resource)
     busy = relaxation.min_duration > 0

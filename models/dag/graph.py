@@ -8,7 +8,7 @@ same node or without data.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -220,6 +220,33 @@ class CommGraph:
     def has_groups(self) -> bool:
         """Whether some tasks must share a node."""
         return bool((self.group >= 0).any())
+
+    def with_edges(
+        self, source: IntArray, target: IntArray, data: IntArray, lag: IntArray
+    ) -> CommGraph:
+        """Return the graph with more edges, which its topological order must follow.
+
+        No pair of tasks may be joined by two edges.
+        """
+        ends = [
+            np.concatenate((self.edge_source, source)),
+            np.concatenate((self.edge_target, target)),
+        ]
+        pred_offset, pred_edge = _rows(self.n, ends[1])
+        succ_offset, succ_edge = _rows(self.n, ends[0])
+        return replace(
+            self,
+            edge_source=_frozen(ends[0]),
+            edge_target=_frozen(ends[1]),
+            edge_data=_frozen(np.concatenate((self.edge_data, data))),
+            edge_lag=_frozen(np.concatenate((self.edge_lag, lag))),
+            pred_offset=pred_offset,
+            pred_task=_frozen(ends[0][pred_edge]),
+            pred_edge=pred_edge,
+            succ_offset=succ_offset,
+            succ_task=_frozen(ends[1][succ_edge]),
+            succ_edge=succ_edge,
+        )
 
     def to_schedule(
         self, start: Sequence[int] | IntArray, node: Sequence[int] | IntArray

@@ -21,11 +21,16 @@ from allocsolve.models.dag.list_kernels import (
 from allocsolve.models.dag.list_pairs import goes_by_pairs, new_pairs, place_by_pair
 from allocsolve.models.dag.list_ready import place_by_rule
 from allocsolve.models.dag.list_rules import IN_ORDER, RULES, Ranks, Recipe, fixed_nodes
+from allocsolve.models.kernels import PLAIN_AT_ONCE, paced, uncompiled
 
-__all__ = ["Builder", "Placement", "warm"]
+__all__ = ["Builder", "Placement", "plain_seconds", "warm"]
 
 _SLICE = 4_000_000
 """Nodes tried between two looks at the clock, less than a tenth of a second."""
+
+_PER_NODE, _PER_NODE_OF_ALL = 5e-6, 15e-6
+"""Seconds that plain Python takes for a node of a task or edge, in a given order and where all
+ready tasks are looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +98,12 @@ class Builder:
         """Place tasks until all are placed, one is stuck or the run is stopped."""
         board = new_board(self.graph, recipe.allowed, queued=recipe.rule != IN_ORDER)
         advance = self._loop(recipe, tables)
+        seconds = plain_seconds(self.graph, all_ready=recipe.rule != IN_ORDER)
+        with uncompiled(when=seconds < PLAIN_AT_ONCE):
+            return self._advanced(board, advance)
+
+    def _advanced(self, board: Board, advance: Callable[[Board], int]) -> tuple[Board, int]:
+        """Repeat a loop, with more room for gaps where it asks for it."""
         while True:
             ended = advance(board)
             if ended in (DONE, STUCK):
@@ -107,11 +118,15 @@ class Builder:
         rule, level = recipe.rule, recipe.level
         if rule == IN_ORDER:
             order, bias = recipe.order, recipe.bias
-            return lambda board: place_in_order(tables, board, order, bias, _SLICE)
+            return lambda board: place_in_order(
+                tables, board, order, bias, paced(place_in_order, _SLICE)
+            )
         if goes_by_pairs(rule, inserts=tables.inserts):
             pairs = new_pairs(self.graph)
-            return lambda board: place_by_pair(tables, board, pairs, rule, level, _SLICE)
-        return lambda board: place_by_rule(tables, board, rule, level, _SLICE)
+            return lambda board: place_by_pair(
+                tables, board, pairs, rule, level, paced(place_by_pair, _SLICE)
+            )
+        return lambda board: place_by_rule(tables, board, rule, level, paced(place_by_rule, _SLICE))
 
     def _repaired(self, tables: Tables) -> tuple[Board, int]:
         """Choose the nodes first, then place the tasks on them."""
@@ -120,6 +135,18 @@ class Builder:
         if self._assigned is None:
             return new_board(self.graph, self.graph.eligible, queued=False), STUCK
         return self._run(fixed_nodes(self.graph, self.ranks, self._assigned), tables)
+
+
+def plain_seconds(graph: CommGraph, *, all_ready: bool) -> float:
+    """Return how long a recipe takes as plain Python, roughly.
+
+    Parameters
+    ----------
+    all_ready
+        Whether its rule looks at all ready tasks for each task.
+    """
+    tried = (graph.n + len(graph.pred_task)) * graph.nodes
+    return tried * (_PER_NODE_OF_ALL if all_ready else _PER_NODE)
 
 
 def warm() -> None:

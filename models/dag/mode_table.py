@@ -8,50 +8,52 @@ for each pair.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from operator import itemgetter
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from allocsolve.models.arrays import IntArray, frozen
-from allocsolve.models.dag.data import DagData, Mode, Node, Task
-from allocsolve.models.exact import LARGEST, Number, exact, grid
+from allocsolve.models.columns import Column
+from allocsolve.models.dag.data import DagData, Node, Task
+from allocsolve.models.exact import LARGEST, Number, exact
 
 __all__ = ["ModeTable", "read_modes"]
 
-_Host: TypeAlias = tuple[int, Node]
-"""Index and data of a node."""
-
 _Demand: TypeAlias = Mapping[str, Number]
+_NO_NODE = np.array([-1], np.int64)
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class ModeTable:
     """One row for each way to execute a task, in the order of the tasks.
 
     Attributes
     ----------
     count
-        Number of ways of each task.
-    node, index, demand
-        Node (-1 for none), position in the task's ``modes``, resources held.
+        int64 (n,): number of ways of each task.
+    node, index
+        int64 (m,): node (-1 for none), position in the task's ``modes``.
+    demand, holder
+        Resources held by each task on a node and by each mode of the project form; int64
+        (m,) says which of these a way holds.
     steps, unit
-        The duration is ``steps * units[unit]``.
+        (m,): the duration is ``steps * units[unit]``.
     units
         ``units[0]`` for durations given as such, ``units[k + 1]`` for work on node k.
     """
 
-    count: list[int] = field(default_factory=list)
-    node: list[int] = field(default_factory=list)
-    index: list[int] = field(default_factory=list)
-    demand: list[_Demand] = field(default_factory=list)
-    steps: list[int] = field(default_factory=list)
-    unit: list[int] = field(default_factory=list)
-    units: list[Fraction] = field(default_factory=list)
+    count: IntArray
+    node: IntArray
+    index: IntArray
+    demand: Sequence[_Demand]
+    holder: IntArray
+    steps: npt.NDArray[np.int64]
+    unit: IntArray
+    units: Sequence[Fraction]
 
     def grids(self) -> list[Fraction]:
         """Return for each unit the coarsest step of the durations that use it, 0 for none."""
@@ -66,23 +68,18 @@ class ModeTable:
         ratios = [
             int(factor * unit / tick) for factor, unit in zip(factors, self.units, strict=True)
         ]
-        which = np.array(self.unit, dtype=np.int64)
-        divisors = _integers([factor or 1 for factor in factors])
-        reduced = _integers(self.steps) // divisors[which]
-        largest = [0] * len(self.units)
-        for unit, value in zip(*_largest(which, reduced), strict=True):
-            largest[unit] = value
-        if any(a * b > LARGEST for a, b in zip(largest, ratios, strict=True)):
+        reduced = self.steps // _integers([factor or 1 for factor in factors])[self.unit]
+        largest = np.zeros(len(self.units), reduced.dtype)
+        np.maximum.at(largest, self.unit, reduced)
+        if any(a * b > LARGEST for a, b in zip(largest.tolist(), ratios, strict=True)):
             return None
-        return frozen(reduced * _integers(ratios)[which])
+        return frozen(reduced * _integers(ratios)[self.unit])
 
     def _factors(self) -> list[int]:
         """Greatest common divisor of the steps that use each unit, 0 if none does."""
-        factors = [0] * len(self.units)
-        which, steps = np.array(self.unit, dtype=np.int64), _integers(self.steps)
-        for unit, group in _groups(which, steps):
-            factors[unit] = int(np.gcd.reduce(group))
-        return factors
+        factors = np.zeros(len(self.units), self.steps.dtype)
+        np.gcd.at(factors, self.unit, self.steps)
+        return [int(factor) for factor in factors]
 
 
 def _integers(values: Sequence[int]) -> npt.NDArray[np.int64]:
@@ -92,60 +89,73 @@ def _integers(values: Sequence[int]) -> npt.NDArray[np.int64]:
     return array
 
 
-def _groups(
-    which: IntArray, values: npt.NDArray[np.int64]
-) -> Iterable[tuple[int, npt.NDArray[np.int64]]]:
-    if not len(which):
-        return []
-    order = np.argsort(which, kind="stable")
-    units, first = np.unique(which[order], return_index=True)
-    return zip(units.tolist(), np.split(values[order], first[1:]), strict=True)
-
-
-def _largest(which: IntArray, values: npt.NDArray[np.int64]) -> tuple[list[int], list[int]]:
-    groups = [(unit, int(group.max())) for unit, group in _groups(which, values)]
-    return [unit for unit, _ in groups], [value for _, value in groups]
-
-
 def read_modes(data: DagData) -> ModeTable:
     """List the ways to execute every task; nodes with speed 0 execute none."""
-    hosts = {node.id: (k, node) for k, node in enumerate(data.nodes) if exact(node.speed) != 0}
-    given, work = _given(data, hosts), _work(data)
-    given_unit, work_unit = grid(given.values()), grid(work.values())
-    table = ModeTable()
-    table.units = [given_unit, *(_unit_of_work(work_unit, node) for node in data.nodes)]
+    hosts, rows = _Hosts(data), _Rows()
+    count = np.zeros(len(data.tasks), np.int64)
     for i, task in enumerate(data.tasks):
-        rows = len(table.node)
         if task.modes is not None:
-            steps = [_steps(given[i, k], given_unit) for k in range(len(task.modes))]
-            _add_project_modes(table, task.modes, steps)
-        elif i in work:
-            nodes = [k for k, node in hosts.values() if _can_host(task, node)]
-            step = _steps(work[i], work_unit)
-            _add_nodes(table, nodes, [step] * len(nodes), [k + 1 for k in nodes], task.demand)
+            for k, mode in enumerate(task.modes):
+                rows.add(_NO_NODE, mode.demand, k)
+                rows.given.append(mode.duration)
+            count[i] = len(task.modes)
+            continue
+        if task.work is not None:
+            nodes = hosts.of(task)
+            rows.work.append((len(rows.node), task.work))
         else:
-            nodes = [k for k, _ in _listed(task, data, hosts)]
-            steps = [_steps(given[i, k], given_unit) for k in nodes]
-            _add_nodes(table, nodes, steps, [0] * len(nodes), task.demand)
-        table.count.append(len(table.node) - rows)
-    return table
-
-
-def _given(data: DagData, hosts: Mapping[str, _Host]) -> dict[tuple[int, int], Fraction]:
-    """Durations given as such, by task and mode or node."""
-    given: dict[tuple[int, int], Fraction] = {}
-    for i, task in enumerate(data.tasks):
-        if task.modes is not None:
-            given.update(((i, k), exact(mode.duration)) for k, mode in enumerate(task.modes))
-        elif task.id in data.durations:
             row = data.durations[task.id]
-            hosted = _listed(task, data, hosts)
-            given.update(((i, k), exact(row[node.id])) for k, node in hosted)
-    return given
+            nodes = hosts.listed(task, row)
+            rows.given.extend(row[hosts.ids[k]] for k in nodes.tolist())
+        rows.add(nodes, task.demand)
+        count[i] = len(nodes)
+    return _assemble(data.nodes, rows, count)
 
 
-def _work(data: DagData) -> dict[int, Fraction]:
-    return {i: exact(task.work) for i, task in enumerate(data.tasks) if task.work is not None}
+@dataclass
+class _Rows:
+    """What the tasks and modes add to the table, one after the other.
+
+    ``given`` lists the durations that are given as such, ``work`` pairs of a position in the
+    other lists and the work there.
+    """
+
+    node: list[IntArray] = field(default_factory=list)
+    demand: list[_Demand] = field(default_factory=list)
+    index: list[int] = field(default_factory=list)
+    given: list[Number] = field(default_factory=list)
+    work: list[tuple[int, Number]] = field(default_factory=list)
+
+    def add(self, node: IntArray, demand: _Demand, index: int = 0) -> None:
+        """Add a way for each of the nodes."""
+        self.node.append(node)
+        self.demand.append(demand)
+        self.index.append(index)
+
+
+def _assemble(nodes: Sequence[Node], rows: _Rows, count: IntArray) -> ModeTable:
+    width = np.fromiter(map(len, rows.node), np.int64, len(rows.node))
+    holder = np.repeat(np.arange(len(width)), width)
+    node = np.concatenate([np.zeros(0, np.int64), *rows.node])
+    given, work = Column.of(rows.given), Column.of([amount for _, amount in rows.work])
+    given_unit, work_unit = given.grid() or Fraction(1), work.grid() or Fraction(1)
+    works = np.zeros(len(width), np.bool_)
+    works[[place for place, _ in rows.work]] = True
+    on_work = works[holder]
+    given_steps, work_steps = given.multiples(given_unit), work.multiples(work_unit)
+    steps = np.zeros(len(node), np.result_type(given_steps, work_steps))
+    steps[~on_work] = given_steps
+    steps[on_work] = np.repeat(work_steps, width[works])
+    return ModeTable(
+        count=count,
+        node=node,
+        index=np.array(rows.index, np.int64)[holder],
+        demand=rows.demand,
+        holder=holder,
+        steps=steps,
+        unit=np.where(on_work, node + 1, 0),
+        units=[given_unit, *(_unit_of_work(work_unit, host) for host in nodes)],
+    )
 
 
 def _unit_of_work(work_unit: Fraction, node: Node) -> Fraction:
@@ -153,43 +163,32 @@ def _unit_of_work(work_unit: Fraction, node: Node) -> Fraction:
     return work_unit / speed if speed else Fraction(0)
 
 
-def _listed(task: Task, data: DagData, hosts: Mapping[str, _Host]) -> list[_Host]:
-    """Nodes in the task's row of durations; a large shop lists few for each of its tasks."""
-    present = sorted(
-        (hosts[node] for node in data.durations[task.id] if node in hosts), key=itemgetter(0)
-    )
-    return [host for host in present if _can_host(task, host[1])]
+class _Hosts:
+    """The nodes that are alive, and which of them a task may use."""
 
+    def __init__(self, data: DagData) -> None:
+        self.ids = [node.id for node in data.nodes]
+        self._nodes = data.nodes
+        self._alive = {node.id: k for k, node in enumerate(data.nodes) if exact(node.speed) != 0}
+        self._limits = any(node.memory is not None for node in data.nodes)
+        self._known: dict[tuple[object, ...], IntArray] = {}
 
-def _can_host(task: Task, node: Node) -> bool:
-    """Whether the node is eligible and has the memory for the task alone."""
-    allowed = task.eligible
-    if allowed is not None and node.id not in allowed and node.type not in allowed:
-        return False
-    return node.memory is None or not task.memory or exact(task.memory) <= exact(node.memory)
+    def of(self, task: Task) -> IntArray:
+        """Return the nodes that are eligible and have the memory for the task alone."""
+        eligible = None if task.eligible is None else tuple(task.eligible)
+        key = (eligible, task.memory if self._limits else None)
+        if key not in self._known:
+            able = [k for k in self._alive.values() if self._can_host(task, k)]
+            self._known[key] = np.array(able, np.int64)
+        return self._known[key]
 
+    def listed(self, task: Task, row: Mapping[str, Number]) -> IntArray:
+        """Return those in a task's row of durations; a large shop lists few for each task."""
+        present = sorted(self._alive[node] for node in row if node in self._alive)
+        return np.array([k for k in present if self._can_host(task, k)], np.int64)
 
-def _steps(value: Fraction, unit: Fraction) -> int:
-    return value.numerator * unit.denominator // (value.denominator * unit.numerator)
-
-
-def _add_project_modes(table: ModeTable, modes: Sequence[Mode], steps: Sequence[int]) -> None:
-    table.node.extend([-1] * len(modes))
-    table.index.extend(range(len(modes)))
-    table.demand.extend(mode.demand for mode in modes)
-    table.steps.extend(steps)
-    table.unit.extend([0] * len(modes))
-
-
-def _add_nodes(
-    table: ModeTable,
-    nodes: Sequence[int],
-    steps: Sequence[int],
-    units: Sequence[int],
-    demand: _Demand,
-) -> None:
-    table.node.extend(nodes)
-    table.index.extend([0] * len(nodes))
-    table.demand.extend([demand] * len(nodes))
-    table.steps.extend(steps)
-    table.unit.extend(units)
+    def _can_host(self, task: Task, k: int) -> bool:
+        node, allowed = self._nodes[k], task.eligible
+        if allowed is not None and node.id not in allowed and node.type not in allowed:
+            return False
+        return node.memory is None or not task.memory or exact(task.memory) <= exact(node.memory)

@@ -69,7 +69,7 @@ class Places:
         if not speed or not (allowed is None or node.id in allowed or node.type in allowed):
             return None
         if task.work is not None:
-            return exact(task.work) / speed
+            return _quotient(exact(task.work), speed)
         duration = self._durations[task.id].get(node_id)
         return None if duration is None else exact(duration)
 
@@ -77,6 +77,13 @@ class Places:
         """Whether the memory of a known node is enough for the task alone."""
         limit = self._nodes[node_id].memory
         return limit is None or exact(task.memory or 0) <= exact(limit)
+
+
+def _quotient(work: Fraction, speed: Fraction) -> Fraction:
+    """Return ``work / speed`` several times faster than fractions divide."""
+    if speed == 1:
+        return work
+    return Fraction(work.numerator * speed.denominator, work.denominator * speed.numerator)
 
 
 def place(data: DagData, entries: Sequence[ScheduledTask]) -> tuple[list[Placed], list[Violation]]:

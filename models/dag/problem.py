@@ -64,8 +64,9 @@ class DagProblem(DagData):
         for name in ("tasks", "edges", "nodes", "links", "resources", "setups"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         validate(self)
-        _refuse_cycle(self)
         object.__setattr__(self, "arrays", build_arrays(self))
+        if self.arrays.order is None:
+            _refuse_cycle(self)
 
     def __repr__(self) -> str:
         """Say what it is in one line; a problem may have a hundred thousand tasks."""

@@ -137,6 +137,9 @@ class WindowOverload(Reason, frozen=True, tag="window_overload", kw_only=True):
         the modes that fit.
     available
         Capacity (on nodes: slots) times the length of the window.
+    exclusive
+        Any two of the tasks need more of the resource than there is, so that they run one after
+        another and each counts with the whole capacity for its shortest time.
     """
 
     resource: str | None = None
@@ -146,6 +149,7 @@ class WindowOverload(Reason, frozen=True, tag="window_overload", kw_only=True):
     work: int | float
     available: int | float
     tasks: list[str]
+    exclusive: bool = False
 
     def sentence(self) -> str:
         """Say the reason in English."""
@@ -157,4 +161,5 @@ class WindowOverload(Reason, frozen=True, tag="window_overload", kw_only=True):
         return (
             f"between {self.start} and {self.end} the tasks {_named(self.tasks, ', ')} need "
             f"{self.work} on {where}, which offers only {self.available}"
+            + (" (no two of them fit at once, so each counts as all of it)" * self.exclusive)
         )

@@ -11,6 +11,7 @@ import numpy as np
 from allocsolve.models.arrays import IntArray
 from allocsolve.models.dag.area import eligible_sets
 from allocsolve.models.dag.arrays import NO_LIMIT
+from allocsolve.models.dag.disjunctive import excluding
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reason_types import (
     CriticalPath,
@@ -20,7 +21,7 @@ from allocsolve.models.dag.reason_types import (
     WindowOverload,
 )
 from allocsolve.models.dag.relaxation import Relaxation
-from allocsolve.models.dag.windows import Energy, best_window
+from allocsolve.models.dag.windows import Energy, best_window, energies
 from allocsolve.models.exact import plain
 from allocsolve.models.result import Reason
 
@@ -139,6 +140,7 @@ class _Place:
     unit: Fraction = Fraction(1)
     resource: str | None = None
     node: str | None = None
+    exclusive: bool = False
 
 
 def _overload(relaxation: Relaxation) -> WindowOverload | None:
@@ -167,6 +169,7 @@ def _places(relaxation: Relaxation) -> Iterator[_Place]:
             resource=problem.resources[r].id,
         )
     duration = relaxation.min_duration
+    yield from _exclusive_places(relaxation)
     for k, tasks in relaxation.bound_tasks():
         work = np.zeros_like(duration)
         work[tasks] = duration[tasks]
@@ -174,6 +177,23 @@ def _places(relaxation: Relaxation) -> Iterator[_Place]:
     for nodes in [*eligible_sets(relaxation), relaxation.used_nodes]:
         work = np.where(relaxation.only_within(nodes), duration, 0)
         yield _Place(work, max(int(arrays.node_slots[nodes].sum()), 1))
+
+
+def _exclusive_places(relaxation: Relaxation) -> Iterator[_Place]:
+    """Yield the resources with tasks no two of which fit at once."""
+    arrays = relaxation.arrays
+    for r in np.flatnonzero(arrays.renewable & (arrays.capacity > 1)).tolist():
+        capacity = np.full(1, arrays.capacity[r])
+        for tasks in excluding(relaxation, r):
+            length = np.zeros_like(relaxation.min_duration)
+            length[tasks] = relaxation.min_duration[tasks]
+            yield _Place(
+                energies(capacity, length),
+                int(capacity[0]),
+                arrays.resource_unit[r],
+                resource=relaxation.problem.resources[r].id,
+                exclusive=True,
+            )
 
 
 def _describe(
@@ -192,6 +212,7 @@ def _describe(
         work=plain(relaxation.problem.units(work) * place.unit),
         available=plain(relaxation.problem.units(capacity * (end - start)) * place.unit),
         tasks=_ids(relaxation, tasks),
+        exclusive=place.exclusive,
     )
 
 

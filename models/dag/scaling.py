@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from allocsolve.models.arrays import BoolArray, IntArray, booleans, frozen, integers, offsets
+from allocsolve.models.arrays import IntArray, booleans, frozen, integers, offsets
+from allocsolve.models.columns import Column, largest_multiple
 from allocsolve.models.dag.arrays import NO_LIMIT, DagArrays
-from allocsolve.models.dag.data import DagData, DefaultLink, Edge, Link, Task
+from allocsolve.models.dag.data import DagData, Task
+from allocsolve.models.dag.edge_table import EdgeTable, read_edges
+from allocsolve.models.dag.link_table import LinkTable
 from allocsolve.models.dag.mode_table import ModeTable, read_modes
 from allocsolve.models.errors import InputError
 from allocsolve.models.exact import LARGEST, exact, grid
@@ -19,16 +23,6 @@ __all__ = ["build_arrays"]
 
 _GRIDS = (Fraction(5, 10**324), Fraction(10**290))
 """Smallest and largest grid: it and 2^53 times it must be floating-point numbers."""
-
-
-@dataclass(frozen=True)
-class _RawEdge:
-    source: int
-    target: int
-    from_start: bool
-    min_lag: Fraction
-    max_lag: Fraction | None
-    data: Fraction
 
 
 def build_arrays(data: DagData) -> DagArrays:
@@ -41,42 +35,43 @@ def build_arrays(data: DagData) -> DagArrays:
     """
     warnings: list[str] = []
     _warn_of_dead_nodes(data, warnings)
-    modes = read_modes(data)
-    edges = _merge_edges(data, warnings)
-    data_unit = grid(edge.data for edge in edges)
-    links = _Links(data, data_unit, active=any(edge.data for edge in edges), warnings=warnings)
-    releases = [exact(task.release) for task in data.tasks]
-    deadlines = [None if t.deadline is None else exact(t.deadline) for t in data.tasks]
-    lags = [lag for edge in edges for lag in (edge.min_lag, edge.max_lag)]
-    times = [*releases, *deadlines, *modes.grids(), *lags, *links.times]
-    tick = grid(value for value in times if value is not None)
+    modes, edges = read_modes(data), read_edges(data)
+    _warn_of_repeated(edges, warnings)
+    data_unit = edges.data.grid() or Fraction(1)
+    links = LinkTable(data, data_unit, active=edges.data.grid() > 0)
+    warnings.extend(links.warnings)
+    releases = Column.of([task.release for task in data.tasks])
+    due = [k for k, task in enumerate(data.tasks) if task.deadline is not None]
+    deadlines = Column.of([data.tasks[k].deadline or 0 for k in due])
+    columns = (releases, deadlines, edges.min_lag, edges.max_lag)
+    tick = grid([*(column.grid() for column in columns), *modes.grids(), *links.times])
     _refuse_extreme(tick, "times")
     scale = _Scale(tick)
     durations = modes.ticks(tick)
     if durations is None:
         raise _too_fine("duration", tick)
-    latency, data_time, linked = links.arrays(scale)
+    latency, data_time, linked = links.arrays(scale.ticks)
     resource_unit, capacity, demand = _resources(data, modes)
     task_memory, node_memory = _memory(data)
     arrays = DagArrays(
         tick=tick,
-        release=integers(scale.ticks(value, "release") for value in releases),
-        deadline=scale.limits(deadlines, "deadline"),
+        release=scale.column(releases, "release"),
+        deadline=scale.limits(deadlines, due, len(data.tasks), "deadline"),
         mode_offset=offsets(modes.count),
         mode_task=frozen(np.repeat(np.arange(len(modes.count)), modes.count)),
         mode_duration=durations,
-        mode_node=integers(modes.node),
-        mode_index=integers(modes.index),
+        mode_node=frozen(modes.node),
+        mode_index=frozen(modes.index),
         mode_demand=demand,
         capacity=capacity,
         renewable=booleans(resource.renewable for resource in data.resources),
         resource_unit=resource_unit,
-        edge_source=integers(edge.source for edge in edges),
-        edge_target=integers(edge.target for edge in edges),
-        edge_min_lag=integers(scale.ticks(edge.min_lag, "min_lag") for edge in edges),
-        edge_max_lag=scale.limits([edge.max_lag for edge in edges], "max_lag"),
-        edge_from_start=booleans(edge.from_start for edge in edges),
-        edge_data=integers(_edge_data(edges, data_unit, scale)),
+        edge_source=frozen(edges.source),
+        edge_target=frozen(edges.target),
+        edge_min_lag=scale.column(edges.min_lag, "min_lag"),
+        edge_max_lag=scale.limits(edges.max_lag, edges.bounded, len(edges.source), "max_lag"),
+        edge_from_start=booleans(edges.from_start),
+        edge_data=scale.fitting(edges.data.multiples(data_unit), "data of an edge"),
         node_slots=integers(node.slots for node in data.nodes),
         latency=latency,
         data_time=data_time,
@@ -97,18 +92,29 @@ class _Scale:
         self.tick = tick
 
     def ticks(self, value: Fraction, field: str) -> int:
-        """Return ``value / tick`` in plain integers: fractions cost ten times as much."""
-        scaled = value.numerator * self.tick.denominator
-        return self.within(scaled // (value.denominator * self.tick.numerator), field)
-
-    def limits(self, values: Sequence[Fraction | None], field: str) -> IntArray:
-        """Return upper limits in ticks, ``NO_LIMIT`` for None."""
-        return integers(NO_LIMIT if v is None else self.ticks(v, field) for v in values)
-
-    def within(self, scaled: int, field: str) -> int:
+        """Return ``value / tick``."""
+        scaled = int(value / self.tick)
         if abs(scaled) > LARGEST:
             raise _too_fine(field, self.tick)
         return scaled
+
+    def column(self, values: Column, field: str) -> IntArray:
+        """Return ``values / tick``."""
+        return self.fitting(values.multiples(self.tick), field)
+
+    def limits(
+        self, values: Column, owners: Sequence[int] | IntArray, size: int, field: str
+    ) -> IntArray:
+        """Return the upper limits of their owners in ticks, ``NO_LIMIT`` for all others."""
+        limits = np.full(size, NO_LIMIT, np.int64)
+        limits[owners] = self.column(values, field)
+        return frozen(limits)
+
+    def fitting(self, scaled: IntArray, field: str) -> IntArray:
+        """Return numbers that were scaled already, if they are within 2^53."""
+        if largest_multiple(scaled) > LARGEST:
+            raise _too_fine(field, self.tick)
+        return frozen(scaled)
 
 
 def _too_fine(field: str, unit: Fraction) -> InputError:
@@ -136,118 +142,33 @@ def _warn_of_dead_nodes(data: DagData, warnings: list[str]) -> None:
         warnings.append(f"nodes with speed 0 are left out: {', '.join(dead)}")
 
 
-def _merge_edges(data: DagData, warnings: list[str]) -> list[_RawEdge]:
-    index = {task.id: i for i, task in enumerate(data.tasks)}
-    merged: dict[tuple[int, int, bool], _RawEdge] = {}
-    repeated: list[Edge] = []
-    for edge in data.edges:
-        raw = _RawEdge(
-            index[edge.source],
-            index[edge.target],
-            edge.lag_from == "start",
-            exact(edge.min_lag),
-            None if edge.max_lag is None else exact(edge.max_lag),
-            exact(edge.data),
-        )
-        key = (raw.source, raw.target, raw.from_start)
-        if key in merged:
-            repeated.append(edge)
-            raw = _tightest(merged[key], raw)
-        merged[key] = raw
-    if repeated:
-        first = repeated[0]
+def _warn_of_repeated(edges: EdgeTable, warnings: list[str]) -> None:
+    if edges.repeated:
+        first = edges.repeated[0]
         warnings.append(
-            f"{len(repeated)} repeated edge(s), e.g. '{first.source}' -> '{first.target}': "
-            "the tightest of each lag holds"
+            f"{len(edges.repeated)} repeated edge(s), e.g. '{first.source}' -> "
+            f"'{first.target}': the tightest of each lag holds"
         )
-    return [merged[key] for key in sorted(merged)]
-
-
-def _edge_data(edges: Sequence[_RawEdge], unit: Fraction, scale: _Scale) -> list[int]:
-    field = "data of an edge"
-    return [scale.within(int(edge.data / unit) if edge.data else 0, field) for edge in edges]
-
-
-def _tightest(a: _RawEdge, b: _RawEdge) -> _RawEdge:
-    maxima = [edge.max_lag for edge in (a, b) if edge.max_lag is not None]
-    return _RawEdge(
-        a.source,
-        a.target,
-        a.from_start,
-        max(a.min_lag, b.min_lag),
-        min(maxima) if maxima else None,
-        max(a.data, b.data),
-    )
-
-
-class _Links:
-    """The links of all pairs of nodes in exact numbers, before the grid is known."""
-
-    def __init__(
-        self, data: DagData, data_unit: Fraction, *, active: bool, warnings: list[str]
-    ) -> None:
-        self.nodes = len(data.nodes)
-        self.default = data.default_link or DefaultLink()
-        self.links = data.links
-        self.index = {node.id: k for k, node in enumerate(data.nodes)}
-        self.active = active and self.nodes > 1
-        self.data_unit = data_unit
-        dead = [link for link in data.links if link.bandwidth == 0]
-        if dead:
-            pairs = ", ".join("-".join(link.between) for link in dead)
-            warnings.append(f"links with bandwidth 0 carry no data and are left out: {pairs}")
-
-    @property
-    def times(self) -> list[Fraction]:
-        """Every latency and time per unit of data, for the grid."""
-        if not self.active:
-            return []
-        used: list[Link | DefaultLink] = [self.default, *self.links]
-        return [exact(link.latency) for link in used] + [self._unit_time(link) for link in used]
-
-    def _unit_time(self, link: Link | DefaultLink) -> Fraction:
-        if link.bandwidth is None or link.bandwidth == 0:
-            return Fraction(0)
-        return self.data_unit / exact(link.bandwidth)
-
-    def arrays(self, scale: _Scale) -> tuple[IntArray, IntArray, BoolArray]:
-        """Return latency, time per data unit and connectivity, each (N, N)."""
-        shape = (self.nodes, self.nodes)
-        latency, unit_time = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        linked = np.ones(shape, np.bool_)
-        if self.active:
-            latency[:] = scale.ticks(exact(self.default.latency), "latency")
-            unit_time[:] = scale.ticks(self._unit_time(self.default), "data / bandwidth")
-            linked[:] = self.default.bandwidth != 0
-            for link in self.links:
-                a, b = (self.index[end] for end in link.between)
-                latency[[a, b], [b, a]] = scale.ticks(exact(link.latency), "latency")
-                unit_time[[a, b], [b, a]] = scale.ticks(self._unit_time(link), "data / bandwidth")
-                linked[[a, b], [b, a]] = link.bandwidth != 0
-            for table in (latency, unit_time):
-                np.fill_diagonal(table, 0)
-            np.fill_diagonal(linked, val=True)
-        linked.setflags(write=False)
-        return frozen(latency), frozen(unit_time), linked
 
 
 def _resources(data: DagData, modes: ModeTable) -> tuple[tuple[Fraction, ...], IntArray, IntArray]:
     units: list[Fraction] = []
     capacities: list[int] = []
-    columns: list[list[int]] = []
-    for resource in data.resources:
-        amounts = [exact(demand.get(resource.id, 0)) for demand in modes.demand]
+    table = np.zeros((len(modes.node), len(data.resources)), np.int64)
+    holders = np.bincount(modes.holder, minlength=len(modes.demand)).tolist()
+    for r, resource in enumerate(data.resources):
+        amounts = Column.of([demand.get(resource.id, 0) for demand in modes.demand])
         capacity = exact(resource.capacity)
-        unit = grid([capacity, *amounts])
+        unit = grid([capacity, amounts.grid()])
         _refuse_extreme(unit, f"amounts of resource '{resource.id}'")
-        column = [int(amount / unit) for amount in amounts]
-        if capacity / unit > LARGEST or sum(column) > LARGEST:
+        column = amounts.multiples(unit)
+        total = sum(map(operator.mul, column.tolist(), holders))
+        if capacity / unit > LARGEST or total > LARGEST:
             raise _too_fine(f"resource '{resource.id}'", unit)
         units.append(unit)
         capacities.append(int(capacity / unit))
-        columns.append(column)
-    demand = np.array(columns, dtype=np.int64).reshape(len(columns), len(modes.node))
-    return tuple(units), integers(capacities), frozen(demand.T)
+        table[:, r] = column[modes.holder]
+    return tuple(units), integers(capacities), frozen(table)
 
 
 def _memory(data: DagData) -> tuple[IntArray, IntArray]:

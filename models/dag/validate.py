@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import cast
 
+from allocsolve.models.columns import are_finite
 from allocsolve.models.dag.data import DagData, DefaultLink, Edge, Link, Node, Profiles, Task
+from allocsolve.models.dag.glance import are_unique, suspicious_edges, suspicious_tasks
 from allocsolve.models.errors import InputError, suggest
 from allocsolve.models.exact import LARGEST, Number, exact
 from allocsolve.models.nodes import law_from
@@ -45,11 +47,11 @@ def validate(data: DagData) -> None:
         _node(node, f"$.nodes[{i}]")
     for i, resource in enumerate(data.resources):
         _amount(resource.capacity, f"resource '{resource.id}'", f"$.resources[{i}].capacity")
-    for i, task in enumerate(data.tasks):
-        _task(task, f"$.tasks[{i}]", data, resources, hosts)
+    for i in suspicious_tasks(data):
+        _task(data.tasks[i], f"$.tasks[{i}]", data, resources, hosts)
     _durations(data.durations, tasks, nodes)
-    for i, edge in enumerate(data.edges):
-        _edge(edge, f"$.edges[{i}]", tasks)
+    for i in suspicious_edges(data, tasks.known):
+        _edge(data.edges[i], f"$.edges[{i}]", tasks)
     _links(data.links, nodes)
     if data.default_link is not None:
         _link(data.default_link, "default link", "$.default_link")
@@ -67,10 +69,10 @@ class _Known:
     def __init__(self, sort: str, ids: Sequence[str]) -> None:
         self.sort = sort
         self.ids = ids
-        self._set = frozenset(ids)
+        self.known = frozenset(ids)
 
     def require(self, token: str, path: str) -> None:
-        if token not in self._set:
+        if token not in self.known:
             raise InputError(
                 f"unknown {self.sort} '{token}'{suggest(token, self.ids)}",
                 allowed=f"the id of a {self.sort} of this instance ({len(self.ids)} known)",
@@ -80,6 +82,8 @@ class _Known:
 
 
 def _unique(table: str, sort: str, ids: Sequence[str]) -> None:
+    if are_unique(ids) and not UNPRINTABLE.search("".join(ids)):
+        return
     first: dict[str, int] = {}
     for i, token in enumerate(ids):
         if not isinstance(token, str) or UNPRINTABLE.search(token):
@@ -235,6 +239,8 @@ def _one_source_of_time(task: Task, path: str, data: DagData) -> None:
 def _durations(durations: Mapping[str, Mapping[str, Number]], tasks: _Known, nodes: _Known) -> None:
     for task, row in durations.items():
         tasks.require(task, "$.durations")
+        if row.keys() <= nodes.known and are_finite(list(row.values()), least=0):
+            continue
         for node, duration in row.items():
             path = f"$.durations.{task}"
             nodes.require(node, path)
@@ -264,6 +270,14 @@ def _links(links: Sequence[Link], nodes: _Known) -> None:
         for end in link.between:
             nodes.require(end, f"$.links[{i}].between")
         owner = "link " + "-".join(link.between)
+        if link.between[0] == link.between[1]:
+            raise InputError(
+                f"{owner} joins a node to itself; within a node data pass at once and free, so "
+                "that its latency and bandwidth would never be paid",
+                allowed="links between two different nodes",
+                remedy="delete the link",
+                path=f"$.links[{i}].between",
+            )
         _link(link, owner, f"$.links[{i}]")
         other = seen.setdefault(frozenset(link.between), link)
         if (other.latency, other.bandwidth) != (link.latency, link.bandwidth):

@@ -231,14 +231,34 @@ def _need(facts: _Facts, reason: WindowOverload) -> tuple[Fraction, Fraction] | 
         if reason.resource in facts.used_up:
             return None
         resource = reason.resource
+        if reason.exclusive:
+            return _need_one_by_one(facts, reason.tasks, resource)
         work = _least(facts, reason.tasks, lambda m: m.duration * exact(m.demand.get(resource, 0)))
         return work, facts.capacity[resource]
+    if reason.exclusive:
+        return None
     nodes = {mode.node for task in reason.tasks for mode in facts.fitting(task)}
     if reason.node is not None and nodes != {reason.node}:
         return None
     slots = sum(facts.slots[node] for node in nodes if node is not None)
     work = _least(facts, reason.tasks, lambda mode: mode.duration)
     return None if None in nodes else (work, Fraction(slots))
+
+
+def _need_one_by_one(
+    facts: _Facts, tasks: Sequence[str], resource: str
+) -> tuple[Fraction, Fraction] | None:
+    """Return what the tasks need if each counts with the whole capacity.
+
+    None if one may take no time, or two of them may run at once.
+    """
+    capacity = facts.capacity[resource]
+    demands = [
+        min(exact(mode.demand.get(resource, 0)) for mode in facts.fitting(task)) for task in tasks
+    ]
+    if not all(facts.shortest(task) for task in tasks) or sum(sorted(demands)[:2]) <= capacity:
+        return None
+    return _least(facts, tasks, lambda mode: mode.duration * capacity), capacity
 
 
 def _least(facts: _Facts, tasks: Sequence[str], work: Callable[[_Mode], Fraction]) -> Fraction:

@@ -8,15 +8,16 @@ from collections.abc import Callable
 import numpy as np
 
 from allocsolve.models.arrays import IntArray
-from allocsolve.models.dag.anneal_chain import KERNELS, Chain, Cooling, sites_of
+from allocsolve.models.dag.anneal_chain import Chain, Cooling, sites_of
+from allocsolve.models.dag.anneal_chain import plain_seconds as chain_seconds
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.comm_bounds import ClusterBounds
 from allocsolve.models.dag.comm_identical import Identical
+from allocsolve.models.dag.graph import CommGraph
 from allocsolve.models.dag.list_build import Placement
 from allocsolve.solvers.control import Control
-from allocsolve.solvers.dag.compiling import make_ready
 
-__all__ = ["Annealing", "is_affordable"]
+__all__ = ["Annealing", "plain_seconds"]
 
 _PER_TASK, _PER_PAIR = 500, 15
 """Moves of the first coolings, the smaller of the two; later coolings are longer."""
@@ -25,9 +26,14 @@ _HOT, _COLD = 0.5, 0.02
 """First and last temperature as shares of the mean duration."""
 
 
-def is_affordable(control: Control[Schedule]) -> bool:
-    """Make the compiled loops ready if there is time for it; tell whether they are."""
-    return make_ready(control, KERNELS)
+def plain_seconds(graph: CommGraph, rounds: int) -> float:
+    """Return how long so many coolings take as plain Python, roughly."""
+    return chain_seconds(graph, sum(_moves(graph.n, done) for done in range(rounds)))
+
+
+def _moves(tasks: int, done: int) -> int:
+    """Return the moves of a cooling after so many others."""
+    return min(_PER_TASK * tasks, _PER_PAIR * tasks * tasks) * (1 + done // 2)
 
 
 class Annealing:
@@ -37,9 +43,14 @@ class Annealing:
     ----------
     seed
         Seed of everything random.
+    effort
+        Part of the usual moves that a cooling makes.
     """
 
-    def __init__(self, bounds: ClusterBounds, control: Control[Schedule], seed: int) -> None:
+    def __init__(
+        self, bounds: ClusterBounds, control: Control[Schedule], seed: int, effort: float = 1.0
+    ) -> None:
+        self._effort = effort
         self._instance = bounds.instance
         self._control = control
         self._bounds = bounds
@@ -60,7 +71,7 @@ class Annealing:
         target = 0 if self._control.bound is None else self._control.bound.value
         n, linked = self._instance.n, self._instance.graph.fully_linked
         while rounds is None or self._rounds < rounds:
-            steps = min(_PER_TASK * n, _PER_PAIR * n * n) * (1 + self._rounds // 2)
+            steps = max(1, int(self._effort * _moves(n, self._rounds)))
             self._chain.restart(self._scattered() if self._rounds % 3 == 1 and linked else None)
             cooling = Cooling(_HOT * self._mean, _COLD * self._mean, steps)
             finished = self._chain.cool(cooling, target, stop)

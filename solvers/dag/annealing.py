@@ -10,22 +10,25 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from allocsolve.models.dag.answer import Schedule
-from allocsolve.models.dag.list_board import KERNELS as LISTS
+from allocsolve.models.dag.graph import CommGraph
 from allocsolve.models.dag.node_windows import NodeTable
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.search_kernels import ANNEALING
 from allocsolve.models.errors import UsageError
+from allocsolve.models.kernels import paced, uncompiled
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control, Outcome
-from allocsolve.solvers.dag.compiling import make_ready
+from allocsolve.solvers.dag.compiling import UNCOMPILED, is_worth_compiling, loops, make_ready
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.node_start import begin
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
@@ -33,7 +36,7 @@ from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 if TYPE_CHECKING:
     from allocsolve.models.dag.list_build import Placement
 
-__all__ = ["SETTINGS", "Annealing", "is_affordable", "solve"]
+__all__ = ["SETTINGS", "Annealing", "is_affordable", "plain_seconds", "search_loops", "solve"]
 
 SETTINGS = {"rounds": Choice(0, 0, 10**6)}
 """``rounds``: coolings of each chain; 0 until the time limit, or 30 without one."""
@@ -54,15 +57,40 @@ _HOT, _COLD = 0.5, 0.02
 """First and last temperature as shares of the mean duration."""
 
 
-_UNCOMPILED = (
-    "annealing is not compiled and does not fit into the time limit; 'allocsolve doctor "
-    "--compile' builds it once"
-)
+@contextmanager
+def search_loops(graph: CommGraph, control: Control[Schedule], rounds: int) -> Iterator[bool]:
+    """Give a block the loops of annealing; it is told whether they do all that is asked.
+
+    Without a time limit they do, compiled or not; with one, loops that are not in the cache are
+    compiled if the search then lasts long enough, and else run slowly as plain Python.
+    """
+    if control.limits.deadline is None:
+        seconds = plain_seconds(graph, control.limits.threads, rounds)
+        with loops(control, ANNEALING, plain=seconds) as can_run, uncompiled(when=not can_run):
+            yield can_run
+        return
+    quick = is_affordable(control)
+    with uncompiled(when=not quick):  # what is not loaded must not wait for a compiler
+        yield quick
 
 
 def is_affordable(control: Control[Schedule]) -> bool:
-    """Make the compiled loops ready if there is time for it; tell whether they are."""
-    return make_ready(control, LISTS, ANNEALING)
+    """Make the loops ready, if the search then lasts long enough; tell whether they are."""
+    cached = ANNEALING.loads_within(control.remaining())
+    return (cached or is_worth_compiling(control, ANNEALING)) and make_ready(control, ANNEALING)
+
+
+def plain_seconds(graph: CommGraph, chains: int, rounds: int) -> float:
+    """Return how long so many rounds take as plain Python, chain after chain, roughly."""
+    from allocsolve.models.dag.anneal_chain import plain_seconds as chain_seconds
+
+    moves = sum(_planned(graph.n, done) for done in range(rounds))
+    return max(1, chains) * chain_seconds(graph, moves)
+
+
+def _planned(tasks: int, done: int) -> int:
+    """Return the moves of a round after so many others."""
+    return _MOVES * tasks * (1 + done // 2)
 
 
 def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
@@ -76,10 +104,12 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     warnings: tuple[str, ...] = ()
     complete = True
     if ended_by is None and control.answer is not None:
-        if is_affordable(control):
-            complete = _anneal(start.table, control, settings["rounds"])
-        else:
-            complete, warnings = False, (_UNCOMPILED,)
+        rounds = settings["rounds"]
+        if not rounds and control.limits.deadline is None:
+            rounds = _ROUNDS
+        with search_loops(start.table.graph, control, rounds) as is_quick:
+            complete = _anneal(start.table, control, rounds)
+            warnings = () if is_quick else (UNCOMPILED,)
     ended_by = control.stopped() or Termination.FINISHED
     return finished(control, own, ended_by, deterministic=complete, warnings=warnings)
 
@@ -87,8 +117,6 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
 def _anneal(table: NodeTable, control: Control[Schedule], rounds: int) -> bool:
     """Anneal until a limit ends it; tell whether all rounds were done."""
     control.phase("annealing")
-    if not rounds and control.limits.deadline is None:
-        rounds = _ROUNDS
     annealing = Annealing(table, control)
     return annealing.run(rounds or None, lambda: control.stopped() is not None)
 
@@ -146,10 +174,12 @@ class Annealing:
             while last is None or self._round < last:
                 began, moves = time.monotonic(), self._moves()
                 cool = partial(self._cool, moves, stop)
-                complete = all([*pool.map(cool, range(len(self._chains)))])
+                contexts = [copy_context() for _ in self._chains]
+                jobs = [pool.submit(c.run, cool, k) for k, c in enumerate(contexts)]
+                ended = [job.result() for job in jobs]
                 self._pace = moves / max(time.monotonic() - began, 1e-3)
                 self._offer()
-                if not complete:
+                if not all(ended):
                     return False
                 self._round += 1
                 if self._control.is_proven():
@@ -174,13 +204,18 @@ class Annealing:
 
     def _moves(self) -> int:
         """Return the moves of this round; with a time limit, so few that it ends in time."""
-        planned = _MOVES * self._graph.n * (1 + self._round // 2)
+        from allocsolve.models.dag.anneal import anneal
+
+        planned = _planned(self._graph.n, self._round)
         if self._control.limits.deadline is None:
             return planned
         if not self._pace:
-            return min(planned, _FEWEST)
+            moves = min(planned, paced(anneal, _FEWEST))
+            self._is_shortened |= moves < min(planned, _FEWEST)
+            return moves
         seconds = _ROUND_SHARE * max(self._until - time.monotonic(), 0.0)
-        moves = max(min(planned, int(self._pace * seconds)), min(planned, _FEWEST))
+        fewest = min(planned, paced(anneal, _FEWEST))
+        moves = max(min(planned, int(self._pace * seconds)), fewest)
         self._is_shortened |= moves < planned
         return moves
 

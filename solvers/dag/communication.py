@@ -11,6 +11,7 @@ Nodes or links that differ, and large instances, are left to ``heterogeneous``.
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Mapping
@@ -20,10 +21,20 @@ from allocsolve.models.dag.comm_bounds import ClusterBounds
 from allocsolve.models.dag.comm_cpsat import size_of
 from allocsolve.models.dag.comm_identical import Identical, identical_nodes
 from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.search_kernels import ANNEALING
 from allocsolve.models.dag.star import fork_of
+from allocsolve.models.kernels import uncompiled
 from allocsolve.models.result import Bound, Scalar, SolverInfo, Termination
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag import cpsat, heterogeneous
+from allocsolve.solvers.dag.anneal_identical import Annealing, plain_seconds
+from allocsolve.solvers.dag.compiling import (
+    PLAIN_SEARCH,
+    UNCOMPILED,
+    is_worth_compiling,
+    loops,
+    make_ready,
+)
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.improve import Improver
 from allocsolve.solvers.dag.opening import Opening, open_run
@@ -46,8 +57,14 @@ _PROVABLE, _LARGE_SHARE = 100, 0.7
 _LOADS_SHARE = 0.3
 """Share of the time left that the dynamic programme for forks takes at most."""
 
-_IMPORT_NUMBA, _IMPORT_ENGINE = 1.0, 0.9
-"""Seconds that importing takes, with some room."""
+_FEW_ROUNDS = 2
+"""Coolings, one from the best schedule and one from random nodes, that plain Python makes."""
+
+_COLD_SHARE = 0.25
+"""Share of the time left that CP-SAT has before annealing is compiled, where it is not."""
+
+_IMPORT_ENGINE = 0.9
+"""Seconds that importing the engine takes, with some room."""
 
 _LARGEST_MODEL = 50_000
 """Literals and clauses beyond which CP-SAT answers no question."""
@@ -109,25 +126,31 @@ class _Search:
         self.solver = own_solver(control, self._shown())
         self.repeatable = True
         self.searched = False
+        self.is_cold = False
+        self.is_open = False
+        self.warnings: list[str] = []
         self.abandoned = False
 
     def outcome(self) -> Outcome:
         """Run part after part until value and bound meet or a limit ends the run."""
-        for part in (self._count_loads, self._anneal, self._ask, self._sample):
-            if not self._is_over():
+        proofs = (self._ask_first, self._anneal_late, self._ask)
+        for part in (self._count_loads, self._anneal, *proofs, self._sample):
+            if not self._is_over() and not self.abandoned:
                 part()
         return finished(
             self.control,
             self.solver,
             self.control.stopped() or self._out_of_time(),
             deterministic=self.repeatable,
+            warnings=tuple(self.warnings),
             abandoned=self.abandoned,
         )
 
     def _out_of_time(self) -> Termination:
-        """Return what it means that all parts came to their end: too little time was left."""
-        endless = self.control.limits.deadline is None
-        return Termination.FINISHED if endless else Termination.TIME_LIMIT
+        """Return what it means that all parts came to their end: too little time, or no answer."""
+        if self.control.limits.deadline is not None:
+            return Termination.TIME_LIMIT
+        return Termination.SOLVER_ERROR if self.is_open else Termination.FINISHED
 
     def _is_over(self) -> bool:
         return self.control.stopped() is not None
@@ -158,20 +181,51 @@ class _Search:
         self.control.raise_bound(Bound(answer.least, "fork_join", detail))
 
     def _anneal(self) -> None:
-        """Spend a share of the time on better schedules, or all of it if CP-SAT cannot help."""
-        if self.control.remaining() < _IMPORT_NUMBA and "numba" not in sys.modules:
-            return
-        from allocsolve.solvers.dag.anneal_identical import Annealing, is_affordable
+        """Spend a share of the time on better schedules, or all of it if CP-SAT cannot help.
 
-        if not is_affordable(self.control):
-            return
+        Where the loops are not compiled this is a short search in plain Python, unless a
+        proof is rare and there is time to compile them.
+        """
         rest = self.control.remaining()
         share, rounds = self._plan(rest)
-        until = time.monotonic() + share * rest
+        if self.control.limits.deadline is None:
+            seconds = plain_seconds(self.instance.graph, rounds or 1)
+            with loops(self.control, ANNEALING, plain=seconds) as can_run:
+                if can_run:
+                    self._cool(rounds, math.inf)
+        elif ANNEALING.loads_within(rest):
+            self._cool(rounds, share * rest)
+        elif self.instance.n > _PROVABLE and is_worth_compiling(self.control, ANNEALING):
+            self._anneal_compiled()
+        else:
+            self._anneal_plainly(rounds, rest)
+
+    def _anneal_compiled(self) -> None:
+        """Compile the loops, then anneal for a share of the time that this leaves."""
+        if make_ready(self.control, ANNEALING):
+            rest = self.control.remaining()
+            share, rounds = self._plan(rest)
+            self._cool(rounds, share * rest)
+
+    def _anneal_plainly(self, rounds: int | None, rest: float) -> None:
+        """Anneal without compiled loops: shortly if CP-SAT can be asked then."""
+        seconds = min(_SHORT_SHARE * rest, PLAIN_SEARCH) if self._can_ask(rest) else rest
+        whole = plain_seconds(self.instance.graph, rounds or _FEW_ROUNDS)
+        few = plain_seconds(self.instance.graph, _FEW_ROUNDS)
+        effort = 1.0 if whole <= seconds else min(1.0, seconds / few)
+        with uncompiled():
+            complete = self._cool(rounds, seconds, effort)
+        self.is_cold = effort < 1.0 or not complete
+        self.repeatable &= not self.is_cold
+
+    def _cool(self, rounds: int | None, seconds: float, effort: float = 1.0) -> bool:
+        """Anneal for so many rounds or seconds; tell whether the rounds came to their end."""
         self.control.phase("annealing")
         self.searched = True
-        annealing = Annealing(self.bounds, self.control, self.control.limits.seed)
+        until = time.monotonic() + seconds
+        annealing = Annealing(self.bounds, self.control, self.control.limits.seed, effort)
         annealing.run(rounds, lambda: self._is_over_by(until))
+        return time.monotonic() <= until
 
     def _plan(self, rest: float) -> tuple[float, int | None]:
         """Return the share of the time left and the rounds (None: no end) of annealing."""
@@ -187,7 +241,21 @@ class _Search:
     def _can_ask(self, rest: float) -> bool:
         return rest >= (0.0 if "ortools.sat.python.cp_model" in sys.modules else _IMPORT_ENGINE)
 
-    def _ask(self) -> None:
+    def _ask_first(self) -> None:
+        """Where annealing was cut short for want of compiled loops, try a proof without it."""
+        if self.is_cold and is_worth_compiling(self.control, ANNEALING):
+            self._ask(_COLD_SHARE * self.control.remaining())
+
+    def _anneal_late(self) -> None:
+        """Compile what this instance turned out to need."""
+        if not self.is_cold:
+            return
+        if is_worth_compiling(self.control, ANNEALING):
+            self._anneal_compiled()
+        else:
+            self.warnings.append(UNCOMPILED)
+
+    def _ask(self, seconds: float = math.inf) -> None:
         """Ask CP-SAT until nothing is open or the time is over."""
         if not self._can_ask(self.control.remaining()):
             self.repeatable = False
@@ -205,9 +273,9 @@ class _Search:
             self.control,
             cpsat.engine_parameters(self.settings, limits.threads),
         )
-        questions.ask_all()
-        self.abandoned = questions.abandoned
-        self.repeatable &= limits.threads == 1 and not questions.is_open
+        questions.ask_all(seconds)
+        self.abandoned, self.is_open = questions.abandoned, questions.is_open
+        self.repeatable &= limits.threads == 1 and not self.is_open
 
     def _sample(self) -> None:
         """Where there was no time to load anything, spend it on list schedules."""

@@ -1,12 +1,31 @@
-"""Compiled loops made ready within the limits of a run."""
+"""Compiled loops within the limits of a run, or the same loops as plain Python.
+
+Both give the same bytes, so the choice is one of time only. A compiler is worth its time if
+the run that needs it lasts much longer; until then small instances are better served by plain
+Python and by an engine.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 from allocsolve.models.dag.answer import Schedule
-from allocsolve.models.kernels import KernelSet
+from allocsolve.models.kernels import PLAIN_AT_ONCE, KernelSet, uncompiled
 from allocsolve.solvers.control import Control
 
-__all__ = ["make_ready"]
+__all__ = ["PLAIN_SEARCH", "UNCOMPILED", "is_worth_compiling", "loops", "make_ready"]
+
+PLAIN_SEARCH = 0.5
+"""Seconds of search in plain Python before an engine is asked, where nothing is compiled."""
+
+UNCOMPILED = (
+    "annealing is not compiled, and compiling does not fit into the time limit; 'allocsolve doctor "
+    "--compile' does it once"
+)
+
+_WORTH = 2.0
+"""How many times as long as its compiler a search must be able to last."""
 
 
 def make_ready(control: Control[Schedule], *sets: KernelSet) -> bool:
@@ -20,3 +39,38 @@ def make_ready(control: Control[Schedule], *sets: KernelSet) -> bool:
         return control.token.cancelled or control.remaining() <= 0
 
     return all(kernels.fits(control.remaining()) and kernels.prepare(is_over) for kernels in sets)
+
+
+@contextmanager
+def loops(control: Control[Schedule], *sets: KernelSet, plain: float) -> Iterator[bool]:
+    """Give the block kernels in the way that is done sooner: compiled, or as plain Python.
+
+    Yields whether they can be called at all within the limits.
+
+    Parameters
+    ----------
+    plain
+        Seconds that the block takes in plain Python, roughly.
+    """
+    if _is_plain_sooner(control, sets, plain):
+        with uncompiled():
+            yield True
+    else:
+        yield make_ready(control, *sets)
+
+
+def _is_plain_sooner(control: Control[Schedule], sets: Sequence[KernelSet], plain: float) -> bool:
+    loading, rest = (
+        sum(kernels.loading for kernels in sets if not kernels.is_loaded()),
+        control.remaining(),
+    )
+    if plain <= max(PLAIN_AT_ONCE, loading):
+        return True
+    if rest < loading:
+        return False
+    return plain < min(rest, sum(kernels.seconds() for kernels in sets))
+
+
+def is_worth_compiling(control: Control[Schedule], kernels: KernelSet) -> bool:
+    """Whether a search that can use all the time left should have its loops compiled first."""
+    return control.remaining() >= _WORTH * kernels.compiling

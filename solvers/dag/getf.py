@@ -19,7 +19,7 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.result import Bound, Scalar, Termination
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag.getf_lp import LpAnswer, solve_lp
-from allocsolve.solvers.dag.list_methods import begin, compiled, conclude, offer_rules, plain
+from allocsolve.solvers.dag.list_methods import begin, conclude, offer_rules, plain, ready_loops
 from allocsolve.solvers.dag.settings import read_words
 
 __all__ = ["SETTINGS", "raise_lp_bound", "solve"]
@@ -46,8 +46,13 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     """
     read_words("getf", control.limits.options, SETTINGS)
     graph = begin(problem, control)
-    if not compiled(control):
-        return plain(problem, graph, control, {})
+    with ready_loops(graph, control, ("etf",)) as can_run:
+        if not can_run:
+            return plain(problem, graph, control, {})
+        return _solve(problem, graph, control)
+
+
+def _solve(problem: DagProblem, graph: CommGraph, control: Control[Schedule]) -> Outcome:
     if not graph.n or not graph.eligible.any(axis=1).all():
         return conclude(problem, control, Termination.FINISHED, {})
     control.phase("linear program")

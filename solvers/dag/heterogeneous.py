@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -19,12 +20,14 @@ from allocsolve.models.dag.cpsat import overflow
 from allocsolve.models.dag.graph import has_graph
 from allocsolve.models.dag.node_windows import NodeTable, NodeWindow
 from allocsolve.models.dag.problem import DagProblem, Feature
-from allocsolve.models.dag.search_kernels import NODE_TABLE
+from allocsolve.models.dag.search_kernels import ANNEALING, NODE_TABLE
 from allocsolve.models.errors import SolverCrash
+from allocsolve.models.kernels import PLAIN_AT_ONCE, uncompiled
 from allocsolve.models.result import Bound, Scalar, SolverInfo, Termination
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag import cpsat
-from allocsolve.solvers.dag.annealing import Annealing, is_affordable
+from allocsolve.solvers.dag.annealing import Annealing, search_loops
+from allocsolve.solvers.dag.compiling import PLAIN_SEARCH, UNCOMPILED, is_worth_compiling
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.node_start import NodeStart, begin, raise_area_bound
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
@@ -40,6 +43,9 @@ SETTINGS = cpsat.SETTINGS | {"rounds": Choice(6, 0, 10**6)}
 
 _ANNEAL_SHARE = 0.15
 """Share of the time left that annealing takes at most before CP-SAT starts."""
+
+_COLD_SHARE = 0.25
+"""Share of the time left that CP-SAT has before annealing is compiled, where it is not."""
 
 _ELIMINATE_SHARE = 0.1
 """Share of the time left that excluding lengths takes at most."""
@@ -92,6 +98,7 @@ class _Search:
         self.is_repeatable = True
         self.is_abandoned = False
         self.is_impossible = False
+        self.is_cold = False
         self.warnings: list[str] = []
 
     def outcome(self) -> Outcome:
@@ -118,6 +125,8 @@ class _Search:
             self._share_work,
             self._anneal_first,
             self._eliminate,
+            self._prove_first,
+            self._anneal_late,
             self._prove,
             self._anneal_on,
         )
@@ -133,18 +142,51 @@ class _Search:
             self.windows = raise_area_bound(start.table, self.control)
 
     def _anneal_first(self, start: NodeStart) -> None:
-        """Anneal for a share of the time."""
+        """Anneal for a share of the time; shortly, if nothing is compiled and CP-SAT may prove."""
         if self.control.answer is None or not self.settings["rounds"]:
             return
-        if not is_affordable(self.control):
-            return
+        rest = self.control.remaining()
+        endless = self.control.limits.deadline is None
+        if endless or self._is_large(start) or ANNEALING.loads_within(rest):
+            self._anneal(start)
+        else:
+            share = min(_ANNEAL_SHARE * rest, PLAIN_SEARCH)
+            with uncompiled():
+                self.is_cold = not self._cool(start, share)
+            self.is_repeatable &= not self.is_cold
+
+    def _anneal(self, start: NodeStart) -> None:
+        """Anneal for a share of the time, with loops as quick as the time allows."""
+        rounds = self.settings["rounds"]
+        with search_loops(start.table.graph, self.control, rounds) as is_quick:
+            if is_quick:
+                self.is_repeatable &= self._cool(start, _ANNEAL_SHARE * self.control.remaining())
+            else:
+                self.is_cold = True
+                self.is_repeatable = False
+
+    def _cool(self, start: NodeStart, share: float) -> bool:
+        """Anneal for so many seconds; tell whether the clock had no say in it."""
         self.control.phase("annealing")
-        self.annealing = Annealing(start.table, self.control)
-        share = _ANNEAL_SHARE * self.control.remaining()
+        self.annealing = self.annealing or Annealing(start.table, self.control)
         until = time.monotonic() + share
-        self.is_repeatable &= self.annealing.run(
+        return self.annealing.run(
             self.settings["rounds"], lambda: self._is_over() or time.monotonic() > until, share
         )
+
+    def _prove_first(self, start: NodeStart) -> None:
+        """Where annealing was cut short for want of compiled loops, try a proof without it."""
+        if self.is_cold and is_worth_compiling(self.control, ANNEALING):
+            self._prove(start, _COLD_SHARE * self.control.remaining())
+
+    def _anneal_late(self, start: NodeStart) -> None:
+        """Compile what this instance turned out to need."""
+        if not self.is_cold or self.is_abandoned:
+            return
+        if is_worth_compiling(self.control, ANNEALING):
+            self._anneal(start)
+        else:
+            self.warnings.append(UNCOMPILED)
 
     def _eliminate(self, start: NodeStart) -> None:
         """Raise the bound by what shorter lengths leave possible."""
@@ -166,16 +208,23 @@ class _Search:
         self.control.raise_bound(Bound(least, "destructive_area", detail))
 
     def _may_eliminate(self, start: NodeStart) -> bool:
-        """Whether the engine and the loops that this needs are loaded, and questions are quick."""
-        if "highspy" not in sys.modules or not NODE_TABLE.is_loaded():
+        """Whether the engine that this needs is loaded, and questions are answered quickly."""
+        if "highspy" not in sys.modules or not self._has_quick_tables(start):
             return False
         from allocsolve.solvers.dag.node_elimination import is_small
 
         return is_small(start.table, self.control.remaining())
 
+    @staticmethod
+    def _has_quick_tables(start: NodeStart) -> bool:
+        """Whether a table takes little time, compiled or not."""
+        from allocsolve.models.dag.comm_tables import plain_seconds
+
+        return plain_seconds(start.table.graph) <= PLAIN_AT_ONCE or NODE_TABLE.is_loaded()
+
     def _narrowed(self, start: NodeStart, length: int) -> NodeTable:
         """Return the table of all schedules of at most a length."""
-        if not NODE_TABLE.is_loaded():
+        if not self._has_quick_tables(start):
             return start.table
         from allocsolve.solvers.dag.node_elimination import within
 
@@ -190,10 +239,13 @@ class _Search:
             return "the model is too large"
         return overflow(self.problem, cpsat.horizon(self.problem, self.control))
 
-    def _prove(self, start: NodeStart) -> None:
+    def _is_large(self, start: NodeStart) -> bool:
+        """Whether annealing finds more than CP-SAT in the time that there is."""
+        return start.table.graph.n > _PROVABLE and self.control.limits.deadline is not None
+
+    def _prove(self, start: NodeStart, seconds: float = math.inf) -> None:
         """Let CP-SAT search; beyond some size only if nothing else can."""
-        is_large = start.table.graph.n > _PROVABLE and self.control.limits.deadline is not None
-        if is_large and self.annealing is not None:
+        if self.is_abandoned or (self._is_large(start) and self.annealing is not None):
             return
         excuse = self._can_prove(start)
         if excuse is not None:
@@ -214,6 +266,7 @@ class _Search:
                 self.control,
                 self._accept(start, formulation),
                 cpsat.engine_parameters(self.settings, self.control.limits.threads),
+                seconds,
             )
         )
 
@@ -266,9 +319,9 @@ class _Search:
         """Anneal until the end, where CP-SAT was of no use."""
         if self.control.limits.deadline is None or self.is_abandoned:
             return
-        if self.annealing is None:
-            if self.control.answer is None or not is_affordable(self.control):
-                return
-            self.annealing = Annealing(start.table, self.control)
-        self.control.phase("annealing")
-        self.is_repeatable &= self.annealing.run(None, self._is_over)
+        if self.control.answer is None:
+            return
+        with search_loops(start.table.graph, self.control, self.settings["rounds"]):
+            self.control.phase("annealing")
+            self.annealing = self.annealing or Annealing(start.table, self.control)
+            self.is_repeatable &= self.annealing.run(None, self._is_over)

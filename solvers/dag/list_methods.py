@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.bounds import lower_bounds
@@ -14,7 +15,7 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason
 from allocsolve.models.result import Scalar, Termination
 from allocsolve.solvers.control import Control, Outcome
-from allocsolve.solvers.dag.compiling import make_ready
+from allocsolve.solvers.dag.compiling import loops
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.settings import read_words
 
@@ -24,7 +25,6 @@ __all__ = [
     "SETTINGS",
     "begin",
     "clusters",
-    "compiled",
     "conclude",
     "cpop",
     "dls",
@@ -37,6 +37,7 @@ __all__ = [
     "peft",
     "plain",
     "portfolio",
+    "ready_loops",
     "sufferage",
 ]
 
@@ -71,9 +72,20 @@ def begin(problem: DagProblem, control: Control[Schedule]) -> CommGraph:
     return CommGraph.of(problem)
 
 
-def compiled(control: Control[Schedule]) -> bool:
-    """Whether the time limit leaves room to make the compiled loops ready."""
-    return make_ready(control, KERNELS)
+def ready_loops(
+    graph: CommGraph, control: Control[Schedule], rules: Sequence[str], repeats: int = 1
+) -> AbstractContextManager[bool]:
+    """Give a block the loops of some rules; it is told whether they can be called.
+
+    Parameters
+    ----------
+    repeats
+        How often each rule is carried out.
+    """
+    from allocsolve.models.dag.list_build import plain_seconds
+
+    seconds = repeats * sum(plain_seconds(graph, all_ready=rule in APPENDING) for rule in rules)
+    return loops(control, KERNELS, plain=seconds)
 
 
 def offer_rules(
@@ -176,11 +188,12 @@ def _solve(
     words = read_words(method, control.limits.options, known)
     shown = {key: word for key, word in words.items() if word != known[key][0]}
     graph = begin(problem, control)
-    if not compiled(control):
-        return plain(problem, graph, control, shown)
     ranks = words.get("ranks", "mean")
     statistics = known["ranks"][:-1] if ranks == "all" else (ranks,)
-    ended_by = offer_rules(graph, control, rules, words["placement"], statistics)
+    with ready_loops(graph, control, rules, len(statistics)) as can_run:
+        if not can_run:
+            return plain(problem, graph, control, shown)
+        ended_by = offer_rules(graph, control, rules, words["placement"], statistics)
     return conclude(problem, control, ended_by, shown)
 
 

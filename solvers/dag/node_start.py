@@ -14,9 +14,9 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.search_kernels import NODE_TABLE
 from allocsolve.models.result import Bound, Reason
 from allocsolve.solvers.control import Control
-from allocsolve.solvers.dag.compiling import make_ready
+from allocsolve.solvers.dag.compiling import loops
 from allocsolve.solvers.dag.list_methods import begin as begin_lists
-from allocsolve.solvers.dag.list_methods import compiled, offer_rules
+from allocsolve.solvers.dag.list_methods import offer_rules, ready_loops
 from allocsolve.solvers.dag.opening import open_run
 
 __all__ = ["NodeStart", "begin", "raise_area_bound", "raise_table_bound"]
@@ -53,9 +53,10 @@ class NodeStart:
 def begin(problem: DagProblem, control: Control[Schedule]) -> NodeStart:
     """Offer list schedules and raise the bounds that need no engine."""
     graph = begin_lists(problem, control)
-    if compiled(control):
-        rules = (*_QUICK, *_SLOW) if graph.n <= _SLOW_TASKS else _QUICK
-        offer_rules(graph, control, rules)
+    rules = (*_QUICK, *_SLOW) if graph.n <= _SLOW_TASKS else _QUICK
+    with ready_loops(graph, control, rules) as can_run:
+        if can_run:
+            offer_rules(graph, control, rules)
     reason = None
     if control.answer is None:
         reason = open_run(problem, control).reason
@@ -73,10 +74,12 @@ def raise_table_bound(graph: CommGraph, control: Control[Schedule]) -> NodeTable
 
 def _table(graph: CommGraph, control: Control[Schedule]) -> NodeTable:
     control.phase("bounds on nodes")
-    if control.stopped() is None and make_ready(control, NODE_TABLE):
-        from allocsolve.models.dag.comm_tables import node_table
+    if control.stopped() is None:
+        from allocsolve.models.dag.comm_tables import node_table, plain_seconds
 
-        return node_table(graph, lambda: control.stopped() is not None)
+        with loops(control, NODE_TABLE, plain=plain_seconds(graph)) as can_run:
+            if can_run:
+                return node_table(graph, lambda: control.stopped() is not None)
     head, tail = heads(graph.problem), tails(graph.problem)
     nothing = np.zeros(graph.n, np.int64)
     return plain_table(graph, nothing if head is None else head, nothing if tail is None else tail)

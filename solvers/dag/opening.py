@@ -53,20 +53,24 @@ def open_run(problem: DagProblem, control: Control[Schedule]) -> Opening:
     if control.warm_start is not None:
         control.offer(control.warm_start, control.warm_start.makespan, "warm_start")
     # Only with upper bounds on starts can a pass fail slowly, so the reasons come first.
-    reason = find_reason(problem) if network.bounded else None
+    reason = _reason(problem, control) if network.bounded else None
     if reason is not None and control.answer is None:
         return Opening(network, None, reason)
     plan = generate(network, latest_start(network), _patience(control))
     if plan is not None:
         control.offer(plan.schedule(problem), plan.makespan, "list")
     elif control.answer is None:
-        reason = find_reason(problem)
+        reason = _reason(problem, control)
         if reason is None:
             _offer_sequence(problem, control)
     if reason is None and control.bound is None:
         for bound in lower_bounds(problem)[:1]:
             control.raise_bound(bound)
     return Opening(network, plan, reason)
+
+
+def _reason(problem: DagProblem, control: Control[Schedule]) -> Reason | None:
+    return None if control.examined else find_reason(problem)
 
 
 def _offer_sequence(problem: DagProblem, control: Control[Schedule]) -> None:

@@ -6,6 +6,7 @@ destructive improvement", European Journal of Operational Research 112, 1999).
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -71,17 +72,25 @@ class Questions:
     ) -> None:
         self.is_open = False
         self.abandoned = False
+        self._until = math.inf
         self._bounds = bounds
         self._fork = fork
         self._control = control
         self._parameters = parameters
 
-    def ask_all(self) -> None:
-        """Ask until value and bound meet or a limit ends it."""
+    def ask_all(self, seconds: float = math.inf) -> None:
+        """Ask until value and bound meet, a limit ends it, or after so many seconds.
+
+        Without any limit of time a question that CP-SAT leaves open is not asked again: it
+        would be answered in the same way.
+        """
+        self._until = min(self._control.limits.deadline or math.inf, time.monotonic() + seconds)
         while self._may_ask():
             last = self._value() - 1 == self._lower()
             if self._ask(self._value() - 1, 1.0 if last else _FIRST_SHARE) is _Answer.OPEN:
                 self._push()
+                if math.isinf(self._until):
+                    break
 
     def _push(self) -> None:
         """Halve the distance between the bound and the shortest length that is left open."""
@@ -97,7 +106,7 @@ class Questions:
         return self._bounds.instance.graph.problem.arrays.horizon + 1 if value is None else value
 
     def _may_ask(self) -> bool:
-        rest = self._control.remaining()
+        rest = self._until - time.monotonic()
         return not self.abandoned and self._control.stopped() is None and rest > _SHORTEST
 
     def _lower(self) -> int:
@@ -127,9 +136,9 @@ class Questions:
     def _within(self, share: float) -> Control[Schedule]:
         """Return a control for one question: the same token, a part of the time left."""
         limits = replace(self._control.limits, gap=0.0)
-        if limits.deadline is not None:
+        if not math.isinf(self._until):
             now = time.monotonic()
-            limits = replace(limits, deadline=now + share * max(limits.deadline - now, 0.0))
+            limits = replace(limits, deadline=now + share * max(self._until - now, 0.0))
         return Control(limits, self._control.token)
 
     def _formulate(self, length: int, inner: Control[Schedule]) -> Decision:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -108,6 +109,7 @@ def run(
     control: Control[AnswerT],
     accept: Accept,
     parameters: Mapping[str, Scalar],
+    seconds: float = math.inf,
 ) -> EngineRun:
     """Minimise a model.
 
@@ -117,24 +119,28 @@ def run(
         Called with a function from variables to values for every solution found.
     parameters
         Fields of ``SatParameters``; limits, seed and threads come from the control.
+    seconds
+        Limit of this run, beside those of the control.
 
     Raises
     ------
     SolverCrash
         If the engine fails, or gives a status that is not known.
     """
+    until = time.monotonic() + seconds
     job = _Job(model, control, accept, parameters)
+    job.limit(min(seconds, control.remaining()))
     thread = threading.Thread(target=job.work, name="cp-sat", daemon=True)
     thread.start()
-    abandoned = not _wait(job, control)
+    abandoned = not _wait(job, control, until)
     return job.outcome(abandoned=abandoned)
 
 
-def _wait(job: _Job[AnswerT], control: Control[AnswerT]) -> bool:
+def _wait(job: _Job[AnswerT], control: Control[AnswerT], until: float) -> bool:
     """Wait for the job; False if it did not end in time."""
     patience = _GRACE
     while not job.done.wait(_STEP):
-        if control.token.cancelled or control.remaining() <= 0:
+        if control.token.cancelled or control.remaining() <= 0 or time.monotonic() > until:
             job.stop()
             patience -= _STEP
             if patience <= 0:
@@ -178,6 +184,11 @@ class _Job(Generic[AnswerT]):
             self._error = error
         finally:
             self.done.set()
+
+    def limit(self, seconds: float) -> None:
+        """Give the engine so many seconds."""
+        if math.isfinite(seconds):
+            self._solver.parameters.max_time_in_seconds = max(seconds, 0.01)
 
     def stop(self) -> None:
         """Ask the engine to end; to be repeated, for it may not have begun."""
@@ -238,8 +249,6 @@ def _configure(
     target.num_workers = limits.threads
     target.random_seed = limits.seed % 2**31
     target.relative_gap_limit = limits.gap
-    if limits.deadline is not None:
-        target.max_time_in_seconds = max(control.remaining(), 0.01)
     for name, value in parameters.items():
         _set(target, name, value)
 

@@ -1,25 +1,33 @@
-"""Compiled loops are waited for only as long as the run goes on."""
+"""Compiled loops are waited for only as long as the run goes on; plain Python gives their bytes."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from allocsolve.models.kernels import KernelSet
+from allocsolve.models import kernels
+from allocsolve.models.dag.anneal import anneal
+from allocsolve.models.dag.list_build import Builder
+from allocsolve.models.kernels import KernelSet, kernel, paced, uncompiled
+
+MakeSet = Callable[[Callable[[], None]], KernelSet]
 
 
 @pytest.fixture
-def kernels_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], KernelSet]:
+def kernels_of(monkeypatch: pytest.MonkeyPatch) -> MakeSet:
     """Return a set that is not compiled yet, whose compilation is the function given."""
     monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
 
     def make(warm: Callable[[], None]) -> KernelSet:
         module = ModuleType("slow_kernels")
-        entry = SimpleNamespace(signatures=[], stats=SimpleNamespace(cache_path=None), py_func=warm)
+        entry = SimpleNamespace(is_loaded=lambda: False, is_cached=lambda: False)
         vars(module).update(entry=entry, warm=warm)
         monkeypatch.setitem(sys.modules, "slow_kernels", module)
         return KernelSet("slow loops", "slow_kernels", "entry", "warm", 9.0, 1.0)
@@ -27,9 +35,7 @@ def kernels_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]]
     return make
 
 
-def test_a_run_that_stops_does_not_wait_for_the_compiler(
-    kernels_of: Callable[[Callable[[], None]], KernelSet],
-) -> None:
+def test_a_run_that_stops_does_not_wait_for_the_compiler(kernels_of: MakeSet) -> None:
     """Numba takes half a minute and cannot be interrupted; an interrupt may take a second."""
     compiled = threading.Event()
 
@@ -43,18 +49,14 @@ def test_a_run_that_stops_does_not_wait_for_the_compiler(
     assert not was_compiled
 
 
-def test_kernels_are_ready_once_they_are_compiled(
-    kernels_of: Callable[[Callable[[], None]], KernelSet],
-) -> None:
+def test_kernels_are_ready_once_they_are_compiled(kernels_of: MakeSet) -> None:
     """A run that goes on gets its compiled loops."""
     calls: list[str] = []
     assert kernels_of(lambda: calls.append("compiled")).prepare(lambda: False)
     assert calls == ["compiled"]
 
 
-def test_what_goes_wrong_in_the_compiler_is_raised(
-    kernels_of: Callable[[Callable[[], None]], KernelSet],
-) -> None:
+def test_what_goes_wrong_in_the_compiler_is_raised(kernels_of: MakeSet) -> None:
     """An error in another thread must not look like kernels that are ready."""
 
     def warm() -> None:
@@ -62,3 +64,115 @@ def test_what_goes_wrong_in_the_compiler_is_raised(
 
     with pytest.raises(ValueError, match="no such type"):
         kernels_of(warm).prepare(lambda: False)
+
+
+def test_a_set_says_what_it_costs_to_make_ready(kernels_of: MakeSet) -> None:
+    """Whoever weighs a compiler against plain Python compares these seconds."""
+    cold = kernels_of(lambda: None)
+    assert cold.seconds() == 9.0
+    assert not cold.loads_within(100.0)
+    assert [cold.fits(8.9), cold.fits(9.0)] == [False, True]
+
+
+def test_building_compiles_even_where_plain_python_was_asked_for(kernels_of: MakeSet) -> None:
+    """The instances that warm kernels are so small that they would never be compiled."""
+    asked: list[bool | None] = []
+
+    def warm() -> None:
+        with uncompiled():
+            asked.append(kernels._wants_plain.get())
+
+    with uncompiled():
+        kernels_of(warm).build()
+        assert kernels._wants_plain.get() is True
+    assert asked == [False]
+
+
+@kernel
+def _half(value: int) -> int:
+    return value // 2
+
+
+@kernel
+def _collatz(value: int) -> int:
+    """Count steps; calls another kernel, and itself."""
+    if value == 1:
+        return 0
+    if value % 2:
+        return 1 + _collatz(3 * value + 1)
+    return 1 + _collatz(_half(value))
+
+
+def test_plain_loops_call_plain_loops() -> None:
+    """One that went through numba on its way would compile what it calls."""
+    with uncompiled():
+        assert _collatz(27) == 111
+    assert all(not getattr(kernel, "signatures", ()) for kernel in (_collatz, _half))
+
+
+def test_plain_python_is_asked_for_in_one_thread_only() -> None:
+    """Another run of the same process may need its loops compiled."""
+    seen: list[bool | None] = []
+    with uncompiled():
+        thread = threading.Thread(target=lambda: seen.append(kernels._wants_plain.get()))
+        thread.start()
+        thread.join()
+    assert seen == [None]
+    assert kernels._wants_plain.get() is None
+
+
+def test_slices_are_shorter_in_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slice of compiled work would keep a plain loop from its clock for many seconds."""
+    assert paced(Builder.build, 1000) < 1000
+    if "NUMBA_DISABLE_JIT" in os.environ:
+        return
+    assert paced(anneal, 1000) == 1000
+    monkeypatch.setattr(anneal, "is_loaded", lambda: False)
+    with uncompiled():
+        assert paced(anneal, 1000) < 1000
+
+
+PRINT_ANSWERS = """
+import sys
+from allocsolve.instances.generators.dag import generate
+from allocsolve.models.dag.anneal_chain import Chain, Cooling, sites_of
+from allocsolve.models.dag.comm_tables import node_table
+from allocsolve.models.dag.graph import CommGraph
+from allocsolve.models.dag.list_build import Builder
+from allocsolve.models.dag.list_rules import RULES
+from allocsolve.models.kernels import uncompiled
+
+graph = CommGraph.of(generate("layered", tasks=14, seed=3, nodes=3))
+with uncompiled(when=sys.argv[1] == "plain"):
+    builder = Builder(graph)
+    for rule in RULES:
+        placement = builder.build(rule, inserts=len(rule) % 2 == 0)
+        print(rule, placement.start.tolist(), placement.node.tolist())
+    table = node_table(graph)
+    print(table.head.tolist(), table.tail.tolist())
+    chain = Chain(sites_of(graph), builder.build("heft"), 5)
+    chain.cool(Cooling(9.0, 0.1, 3000), 0, lambda: False)
+    print(chain.value, chain.state.order.tolist(), chain.state.random.tolist())
+print("numba" in sys.modules, file=sys.stderr)
+"""
+
+
+def test_compiled_and_plain_loops_give_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The choice between them depends on time and on the cache, so it must not show."""
+    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    compiled = "import allocsolve.models.kernels as kernels\nkernels._wants_plain.set(False)\n"
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", how + PRINT_ANSWERS, word],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=300,
+        )
+        for how, word in (("", "plain"), (compiled, "compiled"))
+    ]
+    assert [run.stderr.strip() for run in runs] == ["False", "True"]
+    assert runs[0].stdout == runs[1].stdout
