@@ -1,0 +1,257 @@
+"""The exact survival function of a completion time, put together from independent parts.
+
+The conditions of a job fall into groups that share no node (and no group of nodes that straggle
+together); the job is complete by t if all groups are, so ``1 - S = prod (1 - S_g)``. A group
+of one condition is a weighted sum of arrived results: the dynamic program. A group of several
+conditions, or a decoder, is summed over the states of its nodes, if these are not too many.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from allocsolve.models.arrays import BoolArray, FloatArray, IntArray, frozen, integers, offsets
+from allocsolve.models.coded.completion import Completion, Condition
+from allocsolve.models.coded.law_tails import Source, least_cover
+from allocsolve.models.coded.law_terms import NoExactLaw, tail_index
+
+__all__ = ["MOST_STATES", "Part", "parts_of"]
+
+MOST_STATES = 2**14
+"""States of nodes that are enumerated at most."""
+
+_BLOCK = 2**20
+"""Numbers of one block of an enumeration."""
+
+
+class Part(ABC):
+    """A part of a job that shares no node with the others."""
+
+    arrivals: IntArray
+    """int64 (k,), the results that it waits for, ordered by source."""
+
+    @abstractmethod
+    def survival(self, late: FloatArray) -> FloatArray:
+        """Return P(not complete), from P(late) of its arrivals, float64 (times, k)."""
+
+    @abstractmethod
+    def index(self) -> float:
+        """Return b with a tail ``t^-b``, infinite if it falls faster than every power."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Threshold(Part):
+    """Weights of the arrived results that reach a need."""
+
+    arrivals: IntArray
+    first: IntArray
+    weights: IntArray
+    need: int
+    sources: tuple[Source, ...]
+
+    def survival(self, late: FloatArray) -> FloatArray:
+        from allocsolve.models.coded.law_kernels import threshold_survival
+
+        out = np.empty(len(late))
+        common = math.gcd(*self.weights.tolist())
+        weights, need = self.weights // common, -(-self.need // common)
+        threshold_survival(np.ascontiguousarray(late), self.first, weights, need, out)
+        return out
+
+    def index(self) -> float:
+        return least_cover(self.sources, int(self.weights.sum()) - self.need + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _States(Part):
+    """States of independent nodes: how many of its results each of them has sent.
+
+    Attributes
+    ----------
+    failed
+        bool, one axis for each source, whether the job is not complete in that state.
+    indices
+        Tail index of each source, infinite if light.
+    """
+
+    arrivals: IntArray
+    first: IntArray
+    failed: BoolArray
+    indices: tuple[float, ...]
+
+    def survival(self, late: FloatArray) -> FloatArray:
+        out = np.empty(len(late))
+        step = max(1, _BLOCK // self.failed.size)
+        states = self.failed.ravel()
+        for k in range(0, len(late), step):
+            joint = self._joint(late[k : k + step])
+            out[k : k + step] = joint[:, states].sum(axis=1)
+        return out
+
+    def _joint(self, late: FloatArray) -> FloatArray:
+        """Return the probability of each state, float64 (times, states)."""
+        joint = np.ones((len(late), 1))
+        for a, b in itertools.pairwise(self.first.tolist()):
+            edges = np.concatenate(
+                [np.zeros((len(late), 1)), late[:, a:b], np.ones((len(late), 1))], axis=1
+            )
+            shares = np.maximum(np.diff(edges, axis=1), 0.0)
+            joint = (joint[:, :, None] * shares[:, None, :]).reshape(len(late), -1)
+        return joint
+
+    def index(self) -> float:
+        least = math.inf
+        for state in np.argwhere(self.failed):
+            late = [
+                self.indices[v] for v, sent in enumerate(state) if sent + 1 < self.failed.shape[v]
+            ]
+            least = min(least, math.fsum(late))
+        return least
+
+
+def parts_of(completion: Completion) -> tuple[Part, ...]:
+    """Split a job into independent parts.
+
+    Raises
+    ------
+    NoExactLaw
+        If nodes of several conditions have too many states, or straggle together.
+    """
+    if completion.decoder is not None:
+        everything = np.arange(len(completion.arrivals.node))
+        return (_enumerated(completion, everything, ()),)
+    parts = []
+    for group in _components(completion):
+        if len(group) == 1:
+            parts.append(_threshold(completion, group[0]))
+        else:
+            members = np.unique(np.concatenate([c.arrivals for c in group]))
+            parts.append(_enumerated(completion, members, group))
+    return tuple(parts)
+
+
+def _source_labels(completion: Completion) -> list[int]:
+    """Return for each arrival the number of what draws it: a node, or a group of nodes."""
+    group, node = completion.problem.arrays.group, completion.arrivals.node
+    return [int(-1 - group[i]) if group[i] >= 0 else int(i) for i in node.tolist()]
+
+
+def _components(completion: Completion) -> Iterator[list[Condition]]:
+    """Yield the conditions in groups that share no source."""
+    labels = _source_labels(completion)
+    leader: dict[int, int] = {}
+    groups: dict[int, list[Condition]] = {}
+    for number, condition in enumerate(completion.conditions):
+        mine = {labels[k] for k in condition.arrivals.tolist()}
+        merged = [condition]
+        for old in {leader[label] for label in mine if label in leader}:
+            merged = groups.pop(old) + merged
+        groups[number] = merged
+        for member in merged:
+            leader.update((labels[k], number) for k in member.arrivals.tolist())
+    yield from groups.values()
+
+
+def _by_source(completion: Completion, arrivals: IntArray) -> list[list[int]]:
+    """Return the positions, within a list of arrivals, that belong to each source.
+
+    Sources that bring little come first, so that the dynamic program stays narrow.
+    """
+    labels = _source_labels(completion)
+    found: dict[int, list[int]] = {}
+    for position, arrival in enumerate(arrivals.tolist()):
+        found.setdefault(labels[arrival], []).append(position)
+    return list(found.values())
+
+
+def _threshold(completion: Completion, condition: Condition) -> _Threshold:
+    sources = _by_source(completion, condition.arrivals)
+    weights = condition.weights
+    sources.sort(key=lambda mine: int(weights[mine].sum()))
+    order = [position for mine in sources for position in mine]
+    arrivals = frozen(condition.arrivals[order])
+    return _Threshold(
+        arrivals=arrivals,
+        first=offsets([len(mine) for mine in sources]),
+        weights=frozen(weights[order]),
+        need=condition.need,
+        sources=tuple(
+            source for mine in sources if (source := _heavy(completion, condition, mine))
+        ),
+    )
+
+
+def _heavy(completion: Completion, condition: Condition, mine: Sequence[int]) -> Source:
+    """Return what a source can keep back, by rising tail index; light laws keep nothing back."""
+    laws, node = completion.problem.arrays.laws, completion.arrivals.node
+    weights: dict[Fraction, int] = {}
+    for position in mine:
+        index = tail_index(laws[node[condition.arrivals[position]]])
+        if index is not None:
+            weights[index] = weights.get(index, 0) + int(condition.weights[position])
+    total, entries = 0, []
+    for index in sorted(weights):
+        total += weights[index]
+        entries.append((index, total))
+    return entries
+
+
+def _enumerated(
+    completion: Completion, arrivals: IntArray, conditions: Sequence[Condition]
+) -> _States:
+    """Enumerate the states of the nodes of some conditions, or of a decoder."""
+    sources = _by_source(completion, arrivals)
+    node = completion.arrivals.node
+    _refuse_many(completion, arrivals, sources)
+    order = [position for mine in sources for position in mine]
+    place = {int(arrivals[position]): k for k, position in enumerate(order)}
+    shape = tuple(len(mine) + 1 for mine in sources)
+    sent = np.array(list(itertools.product(*(range(size) for size in shape))), dtype=np.int64)
+    first = offsets([len(mine) for mine in sources])
+    source_of = np.repeat(np.arange(len(sources)), np.diff(first))
+    arrived = sent[:, source_of] > (np.arange(len(order)) - first[source_of])
+    if completion.decoder is not None:
+        senders = node[arrivals[order]]
+        complete = np.array([completion.decoder.decodes(senders[row].tolist()) for row in arrived])
+    else:
+        complete = np.ones(len(sent), dtype=np.bool_)
+        for condition in conditions:
+            mine = [place[k] for k in condition.arrivals.tolist()]
+            complete &= arrived[:, mine] @ condition.weights >= condition.need
+    laws = completion.problem.arrays.laws
+    heavy = [tail_index(laws[node[arrivals[mine[0]]]]) for mine in sources]
+    return _States(
+        arrivals=frozen(arrivals[order]),
+        first=first,
+        failed=~complete.reshape(shape),
+        indices=tuple(math.inf if index is None else float(index) for index in heavy),
+    )
+
+
+def _refuse_many(
+    completion: Completion, arrivals: IntArray, sources: Sequence[Sequence[int]]
+) -> None:
+    node, group = completion.arrivals.node, completion.problem.arrays.group
+    if (group[node[arrivals]] >= 0).any():
+        raise NoExactLaw(
+            "nodes of a group straggle together and take part in several conditions, so the "
+            "completion time has no exact law here; simulate it (Monte Carlo)"
+        )
+    states = math.prod(len(mine) + 1 for mine in sources)
+    if states > MOST_STATES:
+        raise NoExactLaw(
+            f"the {len(sources)} nodes have {states} states, more than the {MOST_STATES} that are "
+            "enumerated, so the completion time has no exact law here; simulate it (Monte Carlo)"
+        )
+
+
+def arrivals_of_part(parts: Sequence[Part]) -> IntArray:
+    """Return the arrivals of all parts, one after another."""
+    return integers(k for part in parts for k in part.arrivals.tolist())
