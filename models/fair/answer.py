@@ -47,6 +47,9 @@ class FairAnswer:
         not known.
     time_prices
         float64 (n,), the same for the time cap of each job.
+    job_prices
+        float64 (n,), what a unit of utility of each job is worth in these prices; needed as
+        a certificate only where pairs share GPUs.
     levels
         float64, the levels of a leximin answer in ascending order, or what the objective
         defines.
@@ -62,6 +65,7 @@ class FairAnswer:
     shares: FloatArray
     prices: FloatArray | None = None
     time_prices: FloatArray | None = None
+    job_prices: FloatArray | None = None
     levels: FloatArray | None = None
     rounds: IntArray | None = None
     pair_shares: FloatArray | None = None
@@ -70,8 +74,14 @@ class FairAnswer:
     def __post_init__(self) -> None:
         n, m = self.problem.arrays.throughput.shape
         q = len(self.problem.arrays.pair_jobs)
-        shapes = {"shares": (n, m), "prices": (m,), "time_prices": (n,), "pair_shares": (q, m)}
-        for name in ("shares", "prices", "time_prices", "levels", "pair_shares"):
+        shapes = {
+            "shares": (n, m),
+            "prices": (m,),
+            "time_prices": (n,),
+            "job_prices": (n,),
+            "pair_shares": (q, m),
+        }
+        for name in (*shapes, "levels"):
             value = getattr(self, name)
             if value is not None:
                 array = np.ascontiguousarray(value, dtype=np.float64).view()

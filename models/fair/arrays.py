@@ -75,8 +75,8 @@ class FairArrays:
         """Whether the throughput of a job counts, bool (n,): not for those of demands only."""
         if self.demand is None:
             return _fixed(np.ones(len(self.gang), dtype=np.bool_))
-        none: BoolArray = ~self.demand.any(axis=1)
-        return _fixed(none | self.throughput.any(axis=1))
+        gains, asks = (self.throughput > 0).any(axis=1), (self.demand > 0).any(axis=1)
+        return _fixed(np.logical_or(gains, np.logical_not(asks)))
 
     @cached_property
     def reachable(self) -> BoolArray:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
+from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.errors import InputError
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.arrays import FairArrays
@@ -254,9 +254,8 @@ def _cost(answer: FairAnswer, settings: Settings) -> float:
 
 
 def has_deadlines(problem: FairProblem) -> bool:
-    """Whether a counted job has a deadline: ``cost`` is least cost then, else best value."""
-    deadlines: BoolArray = np.isfinite(problem.arrays.jobs.deadline)
-    return bool(deadlines[counted(problem.arrays)].any())
+    """Whether a job has a deadline: ``cost`` is least cost then, else best value."""
+    return bool(np.isfinite(problem.arrays.jobs.deadline).any())
 
 
 def _completion_time(answer: FairAnswer, settings: Settings) -> float:  # noqa: ARG001

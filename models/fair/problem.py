@@ -277,15 +277,7 @@ def _build(problem: FairProblem) -> FairArrays:
     known = Known("type", problem.type_ids)
     columns = _columns(problem, known)
     check_columns(columns, ids, problem.type_ids)
-    table = (
-        [
-            check_pair(pair, f"$.pairs[{k}]", jobs, known, columns.gang)
-            for jobs in [Known("job", ids)]
-            for k, pair in enumerate(problem.pairs)
-        ]
-        if problem.pairs
-        else []
-    )
+    table = _pairs(problem, known, columns) if problem.pairs else []
     return FairArrays(
         jobs=columns,
         capacity=np.array([count for count, _ in stock], dtype=np.float64),
@@ -296,6 +288,26 @@ def _build(problem: FairProblem) -> FairArrays:
         pair_throughput=np.array([row for _, row in table]).reshape(-1, len(types), 2),
         time_cap=problem.time_cap,
     )
+
+
+def _pairs(
+    problem: FairProblem, types: Known, columns: JobColumns
+) -> list[tuple[tuple[int, int], npt.NDArray[np.float64]]]:
+    jobs = Known("job", problem.job_ids)
+    table = [
+        check_pair(pair, f"$.pairs[{q}]", jobs, types, columns)
+        for q, pair in enumerate(problem.pairs)
+    ]
+    first: dict[frozenset[int], int] = {}
+    for q, (ends, _) in enumerate(table):
+        if first.setdefault(frozenset(ends), q) != q:
+            raise InputError(
+                f"pair {'-'.join(problem.pairs[q].jobs)} comes twice",
+                allowed="each two jobs once",
+                remedy="delete one of the two",
+                path=f"$.pairs[{q}]",
+            )
+    return table
 
 
 def _columns(problem: FairProblem, types: Known) -> JobColumns:

@@ -159,7 +159,7 @@ def _refuse_both(columns: JobColumns, ids: Sequence[str], types: Sequence[str]) 
 
 
 def check_pair(
-    pair: Pair, path: str, jobs: Known, types: Known, gang: FloatArray
+    pair: Pair, path: str, jobs: Known, types: Known, columns: JobColumns
 ) -> tuple[tuple[int, int], FloatArray]:
     """Return the jobs of a pair and their throughput on each type, float64 (m, 2).
 
@@ -170,6 +170,7 @@ def check_pair(
     """
     owner = f"pair {'-'.join(map(str, pair.jobs))}"
     first, second = (jobs.require(job, f"{path}.jobs", owner) for job in pair.jobs)
+    gang = columns.gang
     if first == second or gang[first] != gang[second]:
         what = "it names one job twice" if first == second else "the gangs of its jobs differ"
         raise InputError(
@@ -179,11 +180,23 @@ def check_pair(
             path=f"{path}.jobs",
         )
     table = np.zeros((len(types.ids), 2))
+    for job in pair.jobs:
+        _refuse_demand(columns, jobs.index[job], owner, path)
     for token, values in pair.throughput.items():
         place = f"{path}.throughput.{token}"
         row = types.require(token, f"{path}.throughput", owner)
         table[row] = [_number(value, owner, place) for value in values]
     return (first, second), table
+
+
+def _refuse_demand(columns: JobColumns, job: int, owner: str, path: str) -> None:
+    if columns.demand is not None and columns.demand[job].any():
+        raise InputError(
+            f"{owner}: a job with demand cannot share GPUs",
+            allowed="jobs with throughput only",
+            remedy="delete the pair or the demand",
+            path=f"{path}.jobs",
+        )
 
 
 def check_rounds(rounds: Rounds, types: Sequence[GpuType], *, time_cap: bool) -> None:
@@ -212,20 +225,21 @@ def check_rounds(rounds: Rounds, types: Sequence[GpuType], *, time_cap: bool) ->
 
 def find_notes(arrays: FairArrays, ids: Sequence[str], types: Sequence[str]) -> Iterator[str]:
     """Yield a warning for each thing that is allowed but probably not meant."""
-    empty = [types[j] for j in np.flatnonzero(arrays.capacity == 0)]
+    empty = [types[j] for j in np.flatnonzero(arrays.capacity == 0).tolist()]
     if empty:
         yield f"{_listed(empty)} has no stock: nothing of it can be allocated"
-    lost = np.flatnonzero(~arrays.reachable)
-    if len(lost):
+    lost = np.flatnonzero(~arrays.reachable).tolist()
+    if lost:
         yield (
-            f"{_listed([ids[i] for i in lost[:_NAMED].tolist()], len(lost))} cannot get positive utility: "
-            "no type in stock gives any; left out of the objective and given nothing"
+            f"{_listed([ids[i] for i in lost[:_NAMED]], len(lost))} cannot get positive "
+            "utility: no type in stock gives any; left out of the objective and given nothing"
         )
     most = arrays.gang.max(initial=0)
-    for j in np.flatnonzero((arrays.capacity > 0) & (arrays.capacity < most)):
-        large = np.flatnonzero((arrays.throughput[:, j] > 0) & (arrays.gang > arrays.capacity[j]))
-        if len(large):
-            named = _listed([ids[i] for i in large[:_NAMED].tolist()], len(large))
+    for j in np.flatnonzero((arrays.capacity > 0) & (arrays.capacity < most)).tolist():
+        gangs = (arrays.throughput[:, j] > 0) & (arrays.gang > arrays.capacity[j])
+        large = np.flatnonzero(gangs).tolist()
+        if large:
+            named = _listed([ids[i] for i in large[:_NAMED]], len(large))
             yield (
                 f"{named} needs more GPUs at once than the {arrays.capacity[j]:g} of type "
                 f"{types[j]}: a time share of it is an average that no whole GPUs give"

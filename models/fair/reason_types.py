@@ -1,0 +1,31 @@
+"""Why a fair division has no answer, as objects that the checker can verify."""
+
+from __future__ import annotations
+
+import msgspec
+
+from allocsolve.models.result import Reason
+
+__all__ = ["SloConflict"]
+
+
+class SloConflict(Reason, frozen=True, tag="slo_conflict", kw_only=True):
+    """The deadlines of some jobs cannot be met together.
+
+    Attributes
+    ----------
+    jobs
+        Ids of the jobs in conflict; the fewer the better.
+    prices
+        Price of each type at which the utilities that these jobs need cost more than the
+        whole stock (Farkas' lemma); empty if a job cannot meet its deadline even alone.
+    """
+
+    jobs: list[str]
+    prices: dict[str, float] = msgspec.field(default_factory=dict)
+
+    def sentence(self) -> str:
+        """Say the reason in English."""
+        named = ", ".join(f"'{job}'" for job in self.jobs[:5])
+        more = f" and {len(self.jobs) - 5} more" if len(self.jobs) > 5 else ""
+        return f"the deadlines of {named}{more} need more than the whole stock can give"

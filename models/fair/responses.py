@@ -1,0 +1,180 @@
+"""What each job would do alone at given prices, in closed form.
+
+At prices p a full time share of type j costs job i ``gang_i p_j`` and brings ``u_ij``. Under
+the time cap the cheapest way to a utility U lies on the lower convex hull of the points
+(0, 0) and (u_ij, gang_i p_j), so at most two types are used; without the cap it is the type
+of least price per progress. Demands add their price to every unit of progress.
+No job needs a solver: this is what makes duality gaps checkable in O(n m^2) steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
+from allocsolve.models.fair.arrays import FairArrays
+
+__all__ = ["Offers", "Power", "best_gain", "least_cost", "offers_of", "unit_prices"]
+
+_BLOCK = 32_768
+"""Jobs that are worked on at once, so that a million jobs need no more memory than these."""
+
+
+@dataclass(frozen=True)
+class Offers:
+    """What k jobs can buy.
+
+    Attributes
+    ----------
+    part
+        Positions of the jobs within the rows that were asked for.
+    reach, price
+        float64 (k, m), utility and price of a full time share of a type; both 0 where the
+        type brings nothing.
+    ratio
+        float64 (k,), least price of a unit of utility without a time cap.
+    capped
+        bool (k,), whether the time cap limits the job.
+    """
+
+    part: slice
+    reach: FloatArray
+    price: FloatArray
+    ratio: FloatArray
+    capped: BoolArray
+
+
+@dataclass(frozen=True)
+class Power:
+    """The gain ``w U^(1 - alpha) / (1 - alpha)``: ``w log U`` for 1, ``w U`` for 0."""
+
+    weight: FloatArray
+    alpha: float
+
+    def value(self, utility: FloatArray) -> FloatArray:
+        """Return the gain of each utility, minus infinity where it has no logarithm."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            if self.alpha == 1:
+                gain: FloatArray = self.weight * np.log(utility)
+            else:
+                gain = self.weight * utility ** (1 - self.alpha) / (1 - self.alpha)
+        return gain
+
+    def wish(self, slope: FloatArray) -> FloatArray:
+        """Return the utility at which one unit more is worth ``slope``; infinite for 0."""
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            worth = self.weight / np.maximum(slope, 0.0)
+            if self.alpha == 0:
+                return np.where(worth > 1, np.inf, 0.0)
+            wished: FloatArray = worth ** (1 / self.alpha)
+        return wished
+
+
+def offers_of(
+    arrays: FairArrays, prices: FloatArray, rows: IntArray, spent: FloatArray | None = None
+) -> Iterator[Offers]:
+    """Yield the offers of some jobs block by block.
+
+    Parameters
+    ----------
+    prices
+        float64 (m,), price of each type; those of types without stock do not matter.
+    spent
+        float64 (m,), money that each type costs beside its price.
+    """
+    stock = arrays.capacity > 0
+    paid = np.where(stock, prices if spent is None else prices + spent, 0.0)
+    for begin in range(0, len(rows), _BLOCK):
+        part = slice(begin, begin + _BLOCK)
+        jobs = rows[part]
+        reach = np.where(stock, arrays.throughput[jobs], 0.0)
+        price = arrays.gang[jobs, None] * np.where(reach > 0, paid, 0.0)
+        fixed = np.zeros(len(jobs))
+        exchanges = np.ones(len(jobs), dtype=np.bool_)
+        if arrays.demand is not None:
+            fixed = arrays.gang[jobs] * (arrays.demand[jobs] @ paid)
+            exchanges = arrays.exchanges[jobs]
+        ratio = np.where(exchanges, _cheapest(reach, price), 0.0) + fixed
+        capped = exchanges & arrays.time_cap
+        yield Offers(part, reach, price + fixed[:, None] * reach, ratio, capped)
+
+
+def _cheapest(reach: FloatArray, price: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = np.where(reach > 0, price / reach, np.inf)
+    cheapest: FloatArray = each.min(axis=1, initial=np.inf)
+    return cheapest
+
+
+def unit_prices(offers: Offers, time_price: FloatArray) -> FloatArray:
+    """Return the least ``(gang p_j + time price) / u_j`` of each job, float64 (k,).
+
+    No unit of utility can be had for less, so ``sum y_i U_i <= p.c + sum time prices`` holds
+    for these y in every allocation (linear programming duality).
+    """
+    within = _cheapest(offers.reach, offers.price + time_price[:, None])
+    return np.where(offers.capped, within, offers.ratio)
+
+
+def _segments(offers: Offers) -> Iterator[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
+    """Yield start and end of every segment between two points: utility, price, of each."""
+    count = offers.reach.shape[1]
+    nothing = np.zeros(len(offers.reach))
+    ends = [(offers.reach[:, j], offers.price[:, j]) for j in range(count)]
+    for a, (low, low_price) in enumerate([(nothing, nothing), *ends]):
+        for b, (high, high_price) in enumerate(ends):
+            if a != b + 1:
+                yield low, low_price, high, high_price
+
+
+def least_cost(offers: Offers, utility: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the least cost of a utility for each job, and a slope of that convex function.
+
+    Returns
+    -------
+    tuple of two float64 (k,)
+        The cost, infinite beyond the reach of the job, and its derivative from the left.
+    """
+    cost = np.where(offers.capped & (utility > 0), np.inf, utility * offers.ratio)
+    for low, low_price, high, high_price in _segments(offers):
+        inside = offers.capped & (low < utility) & (utility <= high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = (high_price - low_price) / (high - low)
+            there = low_price + slope * (utility - low)
+        cost = np.where(inside & (there < cost), there, cost)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slope = np.where(utility > 0, cost / utility, 0.0)
+        for j in range(offers.reach.shape[1]):
+            chord = (cost - offers.price[:, j]) / (utility - offers.reach[:, j])
+            left = offers.capped & (offers.reach[:, j] < utility)
+            slope = np.where(left & (chord > slope), chord, slope)
+    return cost, np.where(offers.capped, slope, offers.ratio)
+
+
+def best_gain(offers: Offers, gain: Power, floor: FloatArray | None = None) -> FloatArray:
+    """Return ``max gain(U) - cost(U)`` over what each job can reach from its floor on.
+
+    Minus infinity where the floor is out of reach, infinity where utility is free and
+    without limit.
+    """
+    least = np.zeros(len(offers.ratio)) if floor is None else floor
+    best = np.full(len(offers.ratio), -np.inf)
+    for low, low_price, high, high_price in _segments(offers):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = (high_price - low_price) / (high - low)
+            utility = np.minimum(np.maximum(np.maximum(gain.wish(slope), low), least), high)
+            value = gain.value(utility) - (low_price + slope * (utility - low))
+        inside = offers.capped & (low < high) & (least <= high)
+        best = np.where(inside & (value > best), value, best)
+    return np.where(offers.capped, best, _uncapped_gain(offers.ratio, gain, least))
+
+
+def _uncapped_gain(ratio: FloatArray, gain: Power, floor: FloatArray) -> FloatArray:
+    utility = np.maximum(gain.wish(ratio), floor)
+    with np.errstate(invalid="ignore"):
+        value = gain.value(utility) - ratio * utility
+    limit = gain.value(utility)
+    return np.where(np.isinf(utility), np.where(limit < np.inf, limit, np.inf), value)
