@@ -124,11 +124,15 @@ def _spread_one(
     tail: float,
 ) -> None:
     """Let one result arrive or not; ``fresh`` is zero before."""
-    for s in range(low, min(high, top) + 1):
-        fresh[s] = tail * state[s]
+    source = state[low : min(high, top) + 1]
+    stay = fresh[low:]
+    for s in range(source.shape[0]):
+        stay[s] = tail * source[s]
     arrived = 1.0 - tail
-    for s in range(low, min(high, top - step) + 1):
-        fresh[s + step] += arrived * state[s]
+    source = state[low : max(min(high, top - step) + 1, low)]
+    move = fresh[min(low + step, fresh.shape[0]) :]
+    for s in range(source.shape[0]):
+        move[s] += arrived * source[s]
 
 
 @kernel
@@ -151,8 +155,10 @@ def _spread(
             moved += steps[j - 1]
             share = (tails[j] if j < count else 1.0) - tails[j - 1]
         if share > 0.0:
-            for s in range(low, min(high, top - moved) + 1):
-                fresh[s + moved] += share * state[s]
+            source = state[low : max(min(high, top - moved) + 1, low)]
+            move = fresh[min(low + moved, fresh.shape[0]) :]
+            for s in range(source.shape[0]):
+                move[s] += share * source[s]
 
 
 def warm() -> None:

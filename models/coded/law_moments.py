@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from allocsolve.models.arrays import BoolArray, FloatArray
+from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["Grid", "Moments", "Survival", "moments"]
 
@@ -27,7 +27,9 @@ ACCURACY = 1e-11
 _MOST_KINKS = 400
 """Kinks at which stretches end; of more of them only some are used. Jumps are all used."""
 
-_NEGLIGIBLE = 1e-17
+_FLAT = 1e-14
+"""Relative share of the integral that a stretch may leave in doubt without being integrated."""
+
 _MOST_ROUNDS = 48
 _FARTHEST = 1e140
 
@@ -105,7 +107,7 @@ class Grid:
         """Tell which corners are jumps."""
         return self.before - self.at > 1e-10 * self.before
 
-    def stretches(self) -> FloatArray:
+    def stretches(self) -> IntArray:
         """Return the corners between which S is integrated, from where it leaves 1."""
         kept = self.jumps()
         step = max(1, -(-len(self.times) // _MOST_KINKS))
@@ -117,7 +119,7 @@ class Grid:
         last = int(np.searchsorted(-self.at, 0.0)) if self.at[-1] == 0 else len(self.at) - 1
         kept[last] = True
         kept[last + 1 :] = False
-        return self.times[kept]
+        return np.flatnonzero(kept)
 
 
 @dataclass(frozen=True)
@@ -153,13 +155,7 @@ def moments(survival: Survival, grid: Grid, scale: float, index: float) -> Momen
     """
     if index <= 1:
         return Moments(math.inf, 0.0, math.inf, 0.0)
-    edges = grid.stretches()
-    start = edges[0]
-    body = np.array([start, start * start])
-    error = np.zeros(2)
-    if len(edges) > 1:
-        part, fault = _adaptive(survival, edges[:-1], edges[1:], body)
-        body, error = body + part, error + fault
+    body, error = _inner(survival, grid)
     if grid.at[-1] > 0:
         part, fault = _tail(survival, float(grid.times[-1]), scale, index, body)
         body, error = body + part, error + fault
@@ -167,6 +163,28 @@ def moments(survival: Survival, grid: Grid, scale: float, index: float) -> Momen
     if index <= 2:
         return Moments(float(body[0]), float(error[0]), math.inf, 0.0)
     return Moments(float(body[0]), float(error[0]), float(body[1]), float(error[1]))
+
+
+def _inner(survival: Survival, grid: Grid) -> tuple[FloatArray, FloatArray]:
+    """Integrate up to the last corner.
+
+    S falls, so where its values at both ends are as good as equal they give the integral.
+    """
+    edges = grid.stretches()
+    low, high = grid.times[edges[:-1]], grid.times[edges[1:]]
+    top, bottom = grid.at[edges[:-1]], np.minimum(grid.before[edges[1:]], grid.at[edges[:-1]])
+    widths = np.stack([high - low, high * high - low * low], axis=1)
+    start = float(grid.times[edges[0]])
+    certain = np.array([start, start * start])
+    least = certain + (widths * bottom[:, None]).sum(axis=0)
+    doubt = widths * ((top - bottom) / 2)[:, None]
+    flat = (doubt <= _FLAT * least).all(axis=1)
+    body = certain + (widths * ((top + bottom) / 2)[:, None])[flat].sum(axis=0)
+    error: FloatArray = doubt[flat].sum(axis=0)
+    if not flat.all():
+        part, fault = _adaptive(survival, low[~flat], high[~flat], body)
+        body, error = body + part, error + fault
+    return body, error
 
 
 def _tail(
