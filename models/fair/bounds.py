@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray
-from allocsolve.models.fair.certificates import ceilings, price_bound
+from allocsolve.models.fair.certificates import price_bound
 from allocsolve.models.fair.objectives import counted, sense_of
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.settings import Settings

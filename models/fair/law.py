@@ -35,8 +35,8 @@ def planned_ends(answer: FairAnswer) -> FloatArray:
         return _round_ends(answer)
     with np.errstate(divide="ignore", invalid="ignore"):
         needed = np.where(jobs.remaining > 0, jobs.remaining / answer.utilities, 0.0)
-    ends = jobs.arrival + needed
-    return ends
+    promised: FloatArray = jobs.arrival + needed
+    return promised
 
 
 def round_progress(answer: FairAnswer) -> tuple[FloatArray, FloatArray]:

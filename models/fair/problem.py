@@ -32,7 +32,19 @@ from allocsolve.models.fair.validate import (
 from allocsolve.models.fields import Known, refuse_repeated
 from allocsolve.models.result import InstanceInfo
 
-__all__ = ["FairProblem"]
+__all__ = ["FairFeature", "FairProblem"]
+
+
+class FairFeature:
+    """Names of what an instance may ask of a method."""
+
+    GANGS = "gangs"
+    ENTITIES = "entities"
+    DEMANDS = "demands"
+    PAIRS = "pairs"
+    ROUNDS = "rounds"
+    DEADLINES = "deadlines"
+    NO_TIME_CAP = "no time cap"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -208,6 +220,21 @@ class FairProblem:
     def type_ids(self) -> tuple[str, ...]:
         """Id of each type."""
         return tuple(kind.id for kind in self.types)
+
+    @cached_property
+    def features(self) -> frozenset[str]:
+        """What this instance asks of a method: names of :class:`FairFeature`."""
+        arrays = self.arrays
+        present = {
+            FairFeature.GANGS: bool((arrays.gang > 1).any()),
+            FairFeature.ENTITIES: bool((arrays.jobs.entity >= 0).any()),
+            FairFeature.DEMANDS: arrays.demand is not None,
+            FairFeature.PAIRS: bool(self.pairs),
+            FairFeature.ROUNDS: self.rounds is not None,
+            FairFeature.DEADLINES: bool(np.isfinite(arrays.jobs.deadline).any()),
+            FairFeature.NO_TIME_CAP: not self.time_cap,
+        }
+        return frozenset(name for name, there in present.items() if there)
 
     @property
     def settings(self) -> Settings:

@@ -14,6 +14,7 @@ from allocsolve.models.fair.arrays import FairArrays
 from allocsolve.models.fair.columns import JobColumns
 from allocsolve.models.fair.data import Entity, GpuType, Pair, Rounds
 from allocsolve.models.fields import Known, is_real
+from allocsolve.models.nodes import law_from
 
 __all__ = [
     "check_columns",
@@ -73,9 +74,11 @@ def check_type(kind: GpuType, path: str) -> tuple[float, float]:
     Raises
     ------
     InputError
-        If one of them is infinite, negative or no number.
+        If one of them is infinite, negative or no number, or the runtime law is wrong.
     """
     owner = f"type '{kind.id}'"
+    if kind.runtime is not None:
+        law_from(kind.runtime, path=f"{path}.runtime")
     return _number(kind.count, owner, f"{path}.count"), _number(kind.cost, owner, f"{path}.cost")
 
 
