@@ -13,10 +13,12 @@ from allocsolve.models.errors import CheckFailed, NoSolution
 
 __all__ = [
     "Bound",
+    "BoundOf",
     "Certificate",
     "CheckReport",
     "InstanceInfo",
     "Objective",
+    "RealBound",
     "Reason",
     "Result",
     "Sense",
@@ -29,7 +31,8 @@ __all__ = [
 ]
 
 Scalar: TypeAlias = str | int | float | bool
-AnswerT = TypeVar("AnswerT")
+AnswerT_co = TypeVar("AnswerT_co", covariant=True)
+CostT = TypeVar("CostT", int, float)
 
 
 class Status(StrEnum):
@@ -76,12 +79,15 @@ class Objective:
         Value of the answer, None if there is no answer.
     bound
         Proven bound on the best value (below it for ``min``), None if nothing is proven.
+    gap_scale
+        What the gap is relative to; None for the larger of value and bound.
     """
 
     name: str
     sense: Sense
     known: int | float | None
     bound: int | float | None
+    gap_scale: float | None = None
 
     @property
     def value(self) -> int | float:
@@ -101,26 +107,35 @@ class Objective:
         """Relative distance of value and bound, None if either is unknown."""
         if self.known is None or self.bound is None:
             return None
+        if self.gap_scale:
+            return float(abs(self.known - self.bound) / self.gap_scale)
         return relative_gap(self.known, self.bound)
 
 
 @dataclass(frozen=True)
-class Bound:
-    """A proven bound on the best value, with where it comes from.
+class BoundOf(Generic[CostT]):
+    """A proven bound on the best cost, with where it comes from.
 
     Attributes
     ----------
     value
-        The bound in ticks of the problem's time grid.
+        The bound on the cost.
     source
         Short name of the argument, e.g. ``"critical_path"``.
     detail
         One sentence for a person.
     """
 
-    value: int
+    value: CostT
     source: str
     detail: str = ""
+
+
+Bound: TypeAlias = BoundOf[int]
+"""A bound in ticks of the problem's time grid."""
+
+RealBound: TypeAlias = BoundOf[float]
+"""A bound on a cost that is a real number."""
 
 
 class Reason(msgspec.Struct, frozen=True, tag_field="type", kw_only=True):
@@ -173,7 +188,7 @@ class SolverInfo:
 
 
 @dataclass(frozen=True)
-class Result(Generic[AnswerT]):
+class Result(Generic[AnswerT_co]):
     """An answer with its status, bound, certificate and provenance."""
 
     kind: str
@@ -182,7 +197,7 @@ class Result(Generic[AnswerT]):
     termination: Termination
     objective: Objective
     certificate: Certificate
-    answer: AnswerT | None
+    answer: AnswerT_co | None
     solver: SolverInfo
     deterministic: bool
     instance: InstanceInfo = field(default_factory=InstanceInfo)
@@ -193,7 +208,7 @@ class Result(Generic[AnswerT]):
         """Return a copy with some fields changed."""
         return replace(self, **changes)  # type: ignore[arg-type]  # field types are checked by the dataclass users
 
-    def require(self) -> AnswerT:
+    def require(self) -> AnswerT_co:
         """Return the answer.
 
         Raises

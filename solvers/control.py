@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Generic, TypeVar
 
-from allocsolve.models.result import Bound, Reason, SolverInfo, Termination, relative_gap
+from allocsolve.models.result import BoundOf, Reason, SolverInfo, Termination, relative_gap
 
-__all__ = ["Control", "Event", "Limits", "Outcome", "Proof", "Token"]
+__all__ = ["Control", "ControlOf", "Event", "Limits", "Outcome", "Proof", "RealControl", "Token"]
 
 AnswerT = TypeVar("AnswerT")
+CostT = TypeVar("CostT", int, float)
 
 
 class Token:
@@ -66,14 +67,14 @@ class Event:
     type
         ``"incumbent"``, ``"bound"`` or ``"status"``.
     value, bound
-        Best value and best bound in ticks, None if unknown.
+        Best cost and best bound on it, None if unknown.
     source
         The part of the method that found it; for ``"status"`` what it does now.
     """
 
     type: str
-    value: int | None
-    bound: int | None
+    value: int | float | None
+    bound: int | float | None
     source: str
 
 
@@ -109,10 +110,10 @@ class Outcome:
     abandoned: bool = False
 
 
-class Control(Generic[AnswerT]):
+class ControlOf(Generic[AnswerT, CostT]):
     """The best answer and bound of one run of a minimisation, with its limits.
 
-    Safe to use from several threads. Values and bounds are in ticks.
+    Safe to use from several threads. Values and bounds are costs.
 
     Parameters
     ----------
@@ -145,8 +146,8 @@ class Control(Generic[AnswerT]):
         self._listener = listener
         self._lock = threading.RLock()
         self._answer: AnswerT | None = None
-        self._value: int | None = None
-        self._bound: Bound | None = None
+        self._value: CostT | None = None
+        self._bound: BoundOf[CostT] | None = None
         self._source: str | None = None
 
     @property
@@ -155,12 +156,12 @@ class Control(Generic[AnswerT]):
         return self._answer
 
     @property
-    def value(self) -> int | None:
+    def value(self) -> CostT | None:
         """The value of the best answer so far."""
         return self._value
 
     @property
-    def bound(self) -> Bound | None:
+    def bound(self) -> BoundOf[CostT] | None:
         """The best bound so far."""
         return self._bound
 
@@ -169,7 +170,7 @@ class Control(Generic[AnswerT]):
         """The part of the method that found the best answer."""
         return self._source
 
-    def offer(self, answer: AnswerT, value: int, source: str) -> bool:
+    def offer(self, answer: AnswerT, value: CostT, source: str) -> bool:
         """Keep the answer if it is better than the best one; tell whether it was."""
         with self._lock:
             if self._value is not None and value >= self._value:
@@ -178,7 +179,7 @@ class Control(Generic[AnswerT]):
             self._tell("incumbent", source)
             return True
 
-    def raise_bound(self, bound: Bound) -> bool:
+    def raise_bound(self, bound: BoundOf[CostT]) -> bool:
         """Keep the bound if it is higher than the best one; tell whether it was."""
         with self._lock:
             if self._bound is not None and bound.value <= self._bound.value:
@@ -225,3 +226,11 @@ class Control(Generic[AnswerT]):
         if self.remaining() <= 0:
             return Termination.TIME_LIMIT
         return None
+
+
+class Control(ControlOf[AnswerT, int]):
+    """A run whose costs are ticks of a time grid."""
+
+
+class RealControl(ControlOf[AnswerT, float]):
+    """A run whose costs are real numbers: an objective value, its sign turned round for ``max``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import Protocol, cast
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.graph import HONOURED
@@ -21,6 +21,7 @@ __all__ = [
     "METHODS",
     "OBJECTIVES",
     "BoundRoute",
+    "HasFeatures",
     "Method",
     "kernel_sets",
     "method_named",
@@ -41,7 +42,17 @@ OBJECTIVES = {
 }
 """Names of the objectives of each problem kind."""
 
-Solve = Callable[[DagProblem, Control[Schedule]], Outcome]
+Solve = Callable[..., Outcome]
+"""Takes a problem of the method's kind and the :class:`Control` of the run."""
+
+
+class HasFeatures(Protocol):
+    """A problem of any kind."""
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What it asks of a method."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -241,7 +252,7 @@ def method_named(kind: str, name: str) -> Method:
     return known[name]
 
 
-def refuse_unsupported(method: Method, problem: DagProblem, objective: str) -> None:
+def refuse_unsupported(method: Method, problem: HasFeatures, objective: str) -> None:
     """Check that a method takes everything into account that is asked.
 
     Raises
@@ -273,7 +284,7 @@ def _require_objective(kind: str, objective: str) -> None:
             )
 
 
-def _lacking(method: Method, problem: DagProblem, objective: str) -> list[str]:
+def _lacking(method: Method, problem: HasFeatures, objective: str) -> list[str]:
     lacking = sorted(problem.features - method.honours)
     if objective not in method.objectives:
         lacking.append(f"objective '{objective}'")

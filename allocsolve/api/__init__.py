@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
+from allocsolve.api.cases import CASES
 from allocsolve.api.files import convert, read, write
 from allocsolve.api.judging import bound, check
 from allocsolve.api.progress import Incumbent, Progress
 from allocsolve.api.request import Request
 from allocsolve.api.solving import Callbacks, run
-from allocsolve.api.warm import WarmStart
-from allocsolve.models.dag.answer import DagResult
-from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
 from allocsolve.report.bounds import BoundReport
 from allocsolve.report.checks import ClaimReport
 from allocsolve.solvers.control import Token
+
+if TYPE_CHECKING:
+    from allocsolve.instances.kinds import Problem
+    from allocsolve.models.coded.answer import CodedResult
+    from allocsolve.models.coded.problem import CodedProblem
+    from allocsolve.models.dag.answer import DagResult
+    from allocsolve.models.dag.problem import DagProblem
+    from allocsolve.models.fair.answer import FairResult
+    from allocsolve.models.fair.problem import FairProblem
+    from allocsolve.models.result import Result
 
 __all__ = [
     "BoundReport",
@@ -32,25 +41,55 @@ __all__ = [
 ]
 
 
+class SolveOptions(TypedDict, total=False):
+    """Keywords of :func:`solve`."""
+
+    method: str
+    objective: str | None
+    time_limit: float | None
+    gap: float
+    threads: int | None
+    seed: int
+    warm_start: object | None
+    on_incumbent: Callable[[Incumbent], object] | None
+    on_event: Callable[[Progress], object] | None
+    token: Token | None
+    options: Mapping[str, str] | None
+
+
+@overload
+def solve(problem: DagProblem, **keywords: Unpack[SolveOptions]) -> DagResult: ...
+
+
+@overload
+def solve(problem: CodedProblem, **keywords: Unpack[SolveOptions]) -> CodedResult: ...
+
+
+@overload
+def solve(problem: FairProblem, **keywords: Unpack[SolveOptions]) -> FairResult: ...
+
+
 def solve(  # noqa: PLR0913  # one keyword for each option of the command line
-    problem: DagProblem,
+    problem: Problem,
     *,
     method: str = "auto",
-    objective: str = "makespan",
+    objective: str | None = None,
     time_limit: float | None = 60.0,
     gap: float = 0.0,
     threads: int | None = None,
     seed: int = 0,
-    warm_start: WarmStart | None = None,
+    warm_start: object | None = None,
     on_incumbent: Callable[[Incumbent], object] | None = None,
     on_event: Callable[[Progress], object] | None = None,
     token: Token | None = None,
     options: Mapping[str, str] | None = None,
-) -> DagResult:
+) -> Result[object]:
     """Find an answer, prove what can be proved, and check it.
 
     Parameters
     ----------
+    objective
+        None for the default of the problem's kind, or what the instance says.
     method
         A name that ``allocsolve methods`` lists; ``auto`` chooses.
     time_limit
@@ -60,8 +99,8 @@ def solve(  # noqa: PLR0913  # one keyword for each option of the command line
     threads
         None for the number of physical cores.
     warm_start
-        An earlier result, a schedule, its entries, a solution document or its file. A
-        wrong one is mended or dropped, with a warning.
+        An earlier result, its answer, a solution document or its file; for kind ``dag`` also
+        the entries of a schedule. A wrong one is mended or dropped, with a warning.
     on_incumbent
         Called with each better :class:`Incumbent`, maybe from another thread.
     on_event
@@ -73,7 +112,7 @@ def solve(  # noqa: PLR0913  # one keyword for each option of the command line
 
     Returns
     -------
-    DagResult
+    DagResult, CodedResult or FairResult
         With an answer exactly if the status is ``OPTIMAL`` or ``FEASIBLE``. The answer
         has passed the independent checker.
 
@@ -86,7 +125,7 @@ def solve(  # noqa: PLR0913  # one keyword for each option of the command line
     SolverMissing
         If the method needs an engine that is not installed.
     """
-    if not isinstance(problem, DagProblem):
+    if getattr(problem, "kind", None) not in CASES:
         raise UsageError(f"solve takes a problem, not {type(problem).__name__}: read it first")
     request = Request(
         method=method,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from allocsolve.instances.kinds import Problem
 from allocsolve.instances.reading import read
@@ -13,14 +13,19 @@ from allocsolve.instances.registry import FORMATS, format_named
 from allocsolve.instances.writing import render
 from allocsolve.models.dag.answer import DagResult, Schedule
 from allocsolve.models.errors import UsageError
+from allocsolve.models.result import Result
 from allocsolve.report.bounds import BoundReport, encode_bounds
+from allocsolve.report.documents import result_bytes
 from allocsolve.report.export import schedule_text
-from allocsolve.report.results import document_to_bytes, result_to_document
+
+if TYPE_CHECKING:
+    from allocsolve.models.coded.answer import CodedResult
+    from allocsolve.models.fair.answer import FairResult
 
 __all__ = ["Source", "convert", "output_format", "read", "replace_file", "to_bytes", "write"]
 
 Source: TypeAlias = str | os.PathLike[str] | BinaryIO
-Written: TypeAlias = "DagResult | Problem | BoundReport | Schedule"
+Written: TypeAlias = "DagResult | CodedResult | FairResult | Problem | BoundReport | Schedule"
 
 
 def to_bytes(item: Written, format: str | None = None) -> tuple[bytes, list[str]]:  # noqa: A002
@@ -43,8 +48,8 @@ def to_bytes(item: Written, format: str | None = None) -> tuple[bytes, list[str]
         item = item.schedule
     if isinstance(item, Schedule):
         return schedule_text(item.problem, item.entries(), format or "csv").encode(), []
-    if isinstance(item, DagResult):
-        return document_to_bytes(result_to_document(item)), []
+    if isinstance(item, Result):
+        return result_bytes(item), []
     if not isinstance(item, BoundReport):
         text, losses = render(item, format or "native")
         return text.encode(), losses
@@ -87,7 +92,7 @@ def write(
 
 
 def _format_by_suffix(item: Written, path: Path) -> str | None:
-    if not isinstance(item, DagResult | Schedule | BoundReport):
+    if not isinstance(item, Result | Schedule | BoundReport):
         return output_format(path)
     suffix = path.suffix.lower()
     if isinstance(item, Schedule) and suffix in (".json", ".trace"):

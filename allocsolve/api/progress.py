@@ -6,12 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from allocsolve.api.case import Case
 from allocsolve.models.dag.answer import Schedule
-from allocsolve.models.dag.check import check
-from allocsolve.models.dag.surplus import Core
-from allocsolve.models.exact import plain
-from allocsolve.models.result import relative_gap
-from allocsolve.solvers.control import Control, Event, Token
+from allocsolve.models.errors import UsageError
+from allocsolve.models.result import Objective
+from allocsolve.solvers.control import ControlOf, Event, Token
 
 __all__ = ["Incumbent", "Listener", "Progress"]
 
@@ -44,7 +43,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Incumbent:
-    """A better schedule, which the checker has accepted.
+    """A better answer, which the checker has accepted.
 
     Attributes
     ----------
@@ -52,6 +51,8 @@ class Incumbent:
         Seconds since the run began.
     value, bound, gap, source
         As in :class:`Progress`.
+    answer
+        The schedule, assignment or allocation.
     """
 
     time: float
@@ -59,7 +60,20 @@ class Incumbent:
     bound: int | float | None
     gap: float | None
     source: str
-    schedule: Schedule
+    answer: object
+
+    @property
+    def schedule(self) -> Schedule:
+        """The answer of a ``dag`` problem.
+
+        Raises
+        ------
+        UsageError
+            If the problem is of another kind.
+        """
+        if not isinstance(self.answer, Schedule):
+            raise UsageError("only a problem of kind 'dag' has a schedule: use 'answer'")
+        return self.answer
 
 
 class Listener:
@@ -75,17 +89,17 @@ class Listener:
 
     def __init__(
         self,
-        core: Core,
+        case: Case[object, object],
         started: float,
         token: Token,
         on_incumbent: Callable[[Incumbent], object] | None,
         on_event: Callable[[Progress], object] | None,
     ) -> None:
-        self.control: Control[Schedule] | None = None
+        self.control: ControlOf[object, float] | None = None
         self.phases: list[tuple[float, str]] = []
         self.failure: BaseException | None = None
         self._closed = False
-        self._core = core
+        self._case = case
         self._started = started
         self._token = token
         self._on_incumbent = on_incumbent
@@ -123,25 +137,29 @@ class Listener:
             self._on_event(progress)
         if self._on_incumbent is None or event.type != "incumbent" or self.control is None:
             return
-        schedule = self.control.answer
-        if schedule is not None and check(self._core.whole, schedule.entries()).valid:
-            self._on_incumbent(_incumbent(progress, self._core.lift(schedule)))
+        found = self.control.answer
+        answer = None if found is None else self._case.lift(found)
+        if answer is not None and not self._case.violations(answer):
+            self._on_incumbent(self._incumbent(progress, answer))
+
+    def _incumbent(self, progress: Progress, answer: object) -> Incumbent:
+        value = self._case.number(self._case.cost(answer))
+        return Incumbent(
+            progress.time, value, progress.bound, progress.gap, progress.source, answer
+        )
 
     def _progress(self, event: Event) -> Progress:
-        known = event.value is not None and event.bound is not None
+        value, bound = self._units(event.value), self._units(event.bound)
+        case = self._case
+        objective = Objective(case.objective, case.sense, value, bound, case.gap_scale)
         return Progress(
             type=event.type,
             time=time.monotonic() - self._started,
-            value=self._units(event.value),
-            bound=self._units(event.bound),
-            gap=relative_gap(event.value or 0, event.bound or 0) if known else None,
+            value=value,
+            bound=bound,
+            gap=objective.gap,
             source=event.source,
         )
 
-    def _units(self, ticks: int | None) -> int | float | None:
-        return None if ticks is None else plain(self._core.whole.units(ticks))
-
-
-def _incumbent(progress: Progress, schedule: Schedule) -> Incumbent:
-    value = plain(schedule.problem.units(schedule.makespan))
-    return Incumbent(progress.time, value, progress.bound, progress.gap, progress.source, schedule)
+    def _units(self, cost: float | None) -> int | float | None:
+        return None if cost is None else self._case.number(cost)

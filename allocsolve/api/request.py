@@ -22,6 +22,8 @@ class Request:
 
     Attributes
     ----------
+    objective
+        None for the default of the problem's kind, or what the instance says.
     time_limit
         Seconds from ``started``; 0 for a check and bounds only, None for no limit.
     gap
@@ -40,7 +42,7 @@ class Request:
     """
 
     method: str = "auto"
-    objective: str = "makespan"
+    objective: str | None = None
     time_limit: float | None = 60.0
     gap: float = 0.0
     threads: int | None = None
@@ -50,9 +52,9 @@ class Request:
     elapsed: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("method", "objective"):
-            if not isinstance(getattr(self, name), str):
-                raise _refused(name, getattr(self, name), "a name")
+        for name, value in (("method", self.method), ("objective", self.objective or "")):
+            if not isinstance(value, str):
+                raise _refused(name, value, "a name")
         if self.time_limit is not None and not _is_amount(self.time_limit):
             raise _refused("time limit", self.time_limit, "seconds of at least 0, or none")
         if not _is_amount(self.gap):

@@ -5,31 +5,29 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
+from allocsolve.api.case import Case, Ending
+from allocsolve.api.cases import case_of
 from allocsolve.api.progress import Incumbent, Listener, Progress
 from allocsolve.api.request import Request
 from allocsolve.api.verdict import Facts, Verdict, judge
-from allocsolve.api.warm import WarmStart, prepare
-from allocsolve.models.dag.answer import DagResult, Schedule
-from allocsolve.models.dag.bounds import lower_bounds
-from allocsolve.models.dag.check import check, verify_reason
-from allocsolve.models.dag.problem import DagProblem
-from allocsolve.models.dag.reasons import find_reason
-from allocsolve.models.dag.surplus import core_of
 from allocsolve.models.errors import FeatureRefused, InputError, SolverMissing, UsageError
-from allocsolve.models.exact import plain
 from allocsolve.models.result import (
     Certificate,
     Objective,
     Reason,
-    Sense,
+    Result,
     SolverInfo,
     SolverProof,
     Termination,
 )
-from allocsolve.solvers.control import Control, Limits, Outcome, Proof, Token
-from allocsolve.solvers.dag.ending import own_solver
+from allocsolve.solvers.control import Limits, Outcome, Proof, Token
+from allocsolve.solvers.ending import own_solver
 from allocsolve.solvers.routes import Method, method_named, refuse_unsupported
+
+if TYPE_CHECKING:
+    from allocsolve.instances.kinds import Problem
 
 __all__ = ["Callbacks", "run"]
 
@@ -44,11 +42,11 @@ class Callbacks:
 
 
 def run(
-    problem: DagProblem,
+    problem: Problem,
     request: Request,
     callbacks: Callbacks | None = None,
-    warm_start: WarmStart | None = None,
-) -> DagResult:
+    warm_start: object | None = None,
+) -> Result[object]:
     """Solve a problem as requested.
 
     Raises
@@ -60,25 +58,25 @@ def run(
     SolverMissing
         If the method's engine is not installed.
     """
-    method = method_named("dag", request.method)
-    refuse_unsupported(method, problem, request.objective)
-    return _Run(problem, request, method, callbacks or Callbacks()).result(warm_start)
+    case = case_of(problem, request.objective)
+    method = method_named(case.kind, request.method)
+    refuse_unsupported(method, problem, case.objective)
+    return _Run(case, request, method, callbacks or Callbacks()).result(warm_start)
 
 
 class _Run:
     """The state of one run."""
 
     def __init__(
-        self, problem: DagProblem, request: Request, method: Method, callbacks: Callbacks
+        self, case: Case[object, object], request: Request, method: Method, callbacks: Callbacks
     ) -> None:
-        self.problem = problem
-        self.core = core_of(problem)
+        self.case = case
         self.request = request
         self.method = method
-        self.warnings = list(problem.warnings)
+        self.warnings = list(case.warnings)
         self.timing = dict(request.elapsed)
         self.listener = Listener(
-            self.core,
+            case,
             request.started,
             callbacks.token,
             callbacks.on_incumbent,
@@ -87,13 +85,13 @@ class _Run:
         limits = Limits(
             request.deadline, request.gap, request.thread_count, request.seed, request.options
         )
-        self.control: Control[Schedule] = Control(limits, callbacks.token, self.listener)
+        self.control = case.control(limits, callbacks.token, self.listener)
         self.listener.control = self.control
 
-    def result(self, warm_start: WarmStart | None) -> DagResult:
+    def result(self, warm_start: object | None) -> Result[object]:
         """Find, check and judge an answer."""
         self._begin(warm_start)
-        reason = self._verified(find_reason(self.core.problem))
+        reason = self._verified(self.case.reason())
         if reason is not None and self.control.answer is None:
             outcome = Outcome(Proof.INFEASIBLE, Termination.FINISHED, self._own(), reason=reason)
         else:
@@ -109,20 +107,20 @@ class _Run:
         self.warnings.extend(outcome.warnings)
         return self._report(outcome)
 
-    def _begin(self, warm_start: WarmStart | None) -> None:
+    def _begin(self, warm_start: object | None) -> None:
         if warm_start is None:
             return
-        schedule, warnings = prepare(self.problem, warm_start)
+        answer, warnings = self.case.prepare(warm_start)
         self.warnings.extend(warnings)
-        if schedule is None:
+        if answer is None:
             return
-        self.control.warm_start = schedule = self.core.lower(schedule)
+        self.control.warm_start = answer = self.case.lower(answer)
         if self.request.time_limit != 0:
-            self.control.offer(schedule, schedule.makespan, "warm_start")
+            self.control.offer(answer, self.case.cost(answer), "warm_start")
 
     def _bound(self) -> None:
         with _Stopwatch(self.timing, "bound"):
-            for bound in lower_bounds(self.core.problem)[:1]:
+            for bound in self.case.bounds()[:1]:
                 self.control.raise_bound(bound)
 
     def _search(self) -> Outcome:
@@ -135,7 +133,7 @@ class _Run:
 
     def _call(self) -> Outcome:
         try:
-            return self.method.load()(self.core.problem, self.control)
+            return self.method.load()(self.case.asked, self.control)
         except (FeatureRefused, InputError, SolverMissing, UsageError):
             raise
         except MemoryError:
@@ -158,38 +156,36 @@ class _Run:
         """Return the reason if the checker can verify it."""
         if reason is None or isinstance(reason, SolverProof):
             return None
-        return reason if verify_reason(self.problem, reason) else None
+        return reason if self.case.is_verified(reason) else None
 
-    def _report(self, outcome: Outcome) -> DagResult:
+    def _report(self, outcome: Outcome) -> Result[object]:
         found = self.control.answer
-        answer = None if found is None else self.core.lift(found)
+        answer = None if found is None else self.case.lift(found)
         with _Stopwatch(self.timing, "check"):
-            broken = [] if answer is None else self._violations(answer)
+            broken = [] if answer is None else self.case.violations(answer)
         verdict = judge(self._facts(outcome, answer, broken=bool(broken)))
         self.warnings.extend(broken[:5])
         if verdict.warning is not None:
             self.warnings.append(verdict.warning)
         self.timing["total"] = time.monotonic() - self.request.started
-        return self._assemble(outcome, verdict, None if broken else answer)
+        accepted = None if broken else answer
+        return self.case.result(accepted, self._ending(outcome, verdict, accepted))
 
-    def _violations(self, answer: Schedule) -> list[str]:
-        report = check(self.problem, answer.entries())
-        found = [f"{violation.rule}: {violation.message}" for violation in report.violations]
-        makespan = plain(self.problem.units(answer.makespan))
-        if not found and report.value != makespan:
-            found.append(f"objective_value: {makespan} instead of {report.value}")
-        return found
-
-    def _facts(self, outcome: Outcome, answer: Schedule | None, *, broken: bool) -> Facts:
+    def _facts(self, outcome: Outcome, answer: object | None, *, broken: bool) -> Facts:
+        cost = None if answer is None or broken else self.case.cost(answer)
+        bound, slack = self.control.bound, 0.0
+        if cost is not None and bound is not None:
+            slack = self.case.slack(cost, bound.value)
         return Facts(
-            value=None if answer is None or broken else answer.makespan,
+            value=cost,
             broken=broken,
-            bound=self.control.bound,
+            bound=bound,
             proof=outcome.proof,
             termination=outcome.termination,
             exact=self.method.exact,
             reason=self._reason(outcome),
             solver=outcome.solver.name,
+            slack=slack,
         )
 
     def _reason(self, outcome: Outcome) -> Reason | None:
@@ -203,30 +199,28 @@ class _Run:
             return self._verified(outcome.reason)
         return SolverProof(solver=outcome.solver.name) if self.method.exact else None
 
-    def _assemble(self, outcome: Outcome, verdict: Verdict, answer: Schedule | None) -> DagResult:
-        bound = verdict.bound
-        units = self.problem.units
-        known = None if answer is None else plain(units(answer.makespan))
-        return DagResult(
-            kind="dag",
+    def _ending(self, outcome: Outcome, verdict: Verdict, answer: object | None) -> Ending:
+        bound, case = verdict.bound, self.case
+        return Ending(
             method=self.method.name,
             status=verdict.status,
             termination=verdict.termination,
             objective=Objective(
-                self.request.objective,
-                Sense.MIN,
-                known,
-                None if bound is None else plain(units(bound.value)),
+                case.objective,
+                case.sense,
+                None if answer is None else case.number(case.cost(answer)),
+                None if bound is None else case.number(bound.value),
+                case.gap_scale,
             ),
             certificate=Certificate(
                 bound_source=None if bound is None else bound.source,
                 checked=answer is not None,
+                tolerance=case.tolerance,
                 reason=verdict.reason,
             ),
-            answer=answer,
             solver=replace(outcome.solver, options=dict(outcome.solver.options)),
             deterministic=_is_deterministic(outcome),
-            instance=self.problem.origin,
+            instance=case.origin,
             timing=self.timing,
             warnings=tuple(self.warnings),
         )

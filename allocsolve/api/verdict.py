@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from allocsolve.models.result import Bound, Reason, Status, Termination
+from allocsolve.models.result import BoundOf, Reason, Status, Termination
 from allocsolve.solvers.control import Proof
 
 __all__ = ["Facts", "Verdict", "judge"]
@@ -17,11 +17,11 @@ class Facts:
     Attributes
     ----------
     value
-        Value in ticks of the answer that the checker accepted, None without one.
+        Cost of the answer that the checker accepted, None without one.
     broken
         The method gave an answer that the checker did not accept.
     bound
-        Best bound in ticks.
+        Best bound on the cost.
     proof, termination
         What the method says.
     exact
@@ -30,16 +30,19 @@ class Facts:
         Why there is no answer: verified, or the word of an exact solver.
     solver
         Name of the engine, the source of a proof without a bound of its own.
+    slack
+        By how much cost and bound may differ and still count as equal.
     """
 
-    value: int | None
+    value: float | None
     broken: bool
-    bound: Bound | None
+    bound: BoundOf[float] | None
     proof: Proof
     termination: Termination
     exact: bool
     reason: Reason | None
     solver: str
+    slack: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class Verdict:
 
     status: Status
     termination: Termination
-    bound: Bound | None = None
+    bound: BoundOf[float] | None = None
     reason: Reason | None = None
     warning: str | None = None
 
@@ -66,7 +69,7 @@ def judge(facts: Facts) -> Verdict:
     return _with_answer(facts, facts.value)
 
 
-def _with_answer(facts: Facts, value: int) -> Verdict:
+def _with_answer(facts: Facts, value: float) -> Verdict:
     bound = facts.bound
     if facts.proof is Proof.INFEASIBLE:
         return Verdict(
@@ -74,16 +77,16 @@ def _with_answer(facts: Facts, value: int) -> Verdict:
             Termination.SOLVER_ERROR,
             warning="the method claims that there is no answer beside one that was checked",
         )
-    if bound is not None and bound.value > value:
+    if bound is not None and bound.value > value + facts.slack:
         return Verdict(
             Status.FEASIBLE,
             Termination.SOLVER_ERROR,
             warning=f"the bound of {bound.source} is above the value of a checked answer",
         )
-    if bound is not None and bound.value == value:
+    if bound is not None and bound.value >= value - facts.slack:
         return Verdict(Status.OPTIMAL, Termination.FINISHED, bound)
     if facts.proof is Proof.OPTIMAL and facts.exact:
-        return Verdict(Status.OPTIMAL, Termination.FINISHED, Bound(value, facts.solver))
+        return Verdict(Status.OPTIMAL, Termination.FINISHED, BoundOf[float](value, facts.solver))
     return Verdict(Status.FEASIBLE, facts.termination, bound)
 
 

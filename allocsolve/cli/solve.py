@@ -15,8 +15,8 @@ from allocsolve.cli.output import OutputError
 
 if TYPE_CHECKING:
     from allocsolve.api.progress import Progress
-    from allocsolve.models.dag.answer import DagResult
-    from allocsolve.models.dag.problem import DagProblem
+    from allocsolve.instances.kinds import Problem
+    from allocsolve.models.result import Result
 
 __all__ = ["Voice", "solve", "summary"]
 
@@ -30,8 +30,9 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
         str, typer.Option("--method", metavar="M", help="See `allocsolve methods`.")
     ] = "auto",
     objective: Annotated[
-        str, typer.Option("--objective", metavar="O", help="What to minimise.")
-    ] = "makespan",
+        str | None,
+        typer.Option("--objective", metavar="O", help="What to optimise (default: by kind)."),
+    ] = None,
     time_limit: Annotated[
         str,
         typer.Option("--time-limit", metavar="TIME", help="30s, 500ms, 2m, seconds, 0 or none."),
@@ -87,7 +88,7 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
     inputs.spare(log_file, instance, nodes, warm_start)
     with Voice(console, progress, log_file) as voice:
         began = time.monotonic()
-        problem = inputs.read_dag(instance, format_name, nodes, index_base)
+        problem = inputs.read_instance(instance, format_name, nodes, index_base)
         wanted |= {"started": console.started, "elapsed": {"read": time.monotonic() - began}}
         result = _run(console, problem, wanted, voice, warm_start)
         voice.conclude(result)
@@ -98,11 +99,11 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
 
 def _run(
     console: Console,
-    problem: DagProblem,
+    problem: Problem,
     wanted: dict[str, Any],
     voice: Voice,
     warm_start: str | None,
-) -> DagResult:
+) -> Result[object]:
     from allocsolve.api.request import Request
     from allocsolve.api.solving import Callbacks, run
     from allocsolve.cli.inputs import read_document
@@ -119,10 +120,10 @@ def _run(
         raise error.located(warm_start or "") from None
 
 
-def _deliver(console: Console, result: DagResult, target: Path | None) -> int:
-    from allocsolve.report.results import document_to_bytes, result_to_document
+def _deliver(console: Console, result: Result[object], target: Path | None) -> int:
+    from allocsolve.report.documents import result_bytes
 
-    console.emit(document_to_bytes(result_to_document(result)), target)
+    console.emit(result_bytes(result), target)
     console.warn(result.warnings)
     console.inform(summary(result))
     if result.certificate.reason is not None and console.verbosity >= 0:
@@ -130,7 +131,7 @@ def _deliver(console: Console, result: DagResult, target: Path | None) -> int:
     return console.interrupts.exit_code or _EXIT_CODES[result.status.value]
 
 
-def summary(result: DagResult) -> str:
+def summary(result: Result[object]) -> str:
     """Say in one line how a run ended."""
     objective = result.objective
     known = {objective.name: objective.known, "bound": objective.bound}
@@ -199,7 +200,7 @@ class Voice:
         if self._failure is not None:
             raise self._failure
 
-    def conclude(self, result: DagResult) -> None:
+    def conclude(self, result: Result[object]) -> None:
         """Write warnings and the end of the run to the log."""
         for warning in result.warnings:
             self._write(f"warning: {warning}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from allocsolve.models.dag.answer import DagResult, Schedule, ScheduledTask
 from allocsolve.models.dag.problem import DagProblem
@@ -22,8 +22,8 @@ from allocsolve.models.result import (
     Termination,
 )
 from allocsolve.report.codec import snap
+from allocsolve.report.common import common_fields
 from allocsolve.report.solution import (
-    AnyReason,
     CertificateEntry,
     DagSolution,
     InstanceEntry,
@@ -75,52 +75,10 @@ class Claim:
 
 def result_to_document(result: DagResult) -> DagSolution:
     """Return the solution document of a result."""
-    objective, certificate, solver = result.objective, result.certificate, result.solver
     return DagSolution(
-        schema="allocsolve.solution/1",
         kind="dag",
-        instance=InstanceEntry(
-            name=result.instance.name,
-            format=result.instance.format,
-            sha256=result.instance.sha256,
-        ),
-        method=result.method,
-        status=result.status.value,
-        termination=result.termination.value,
-        deterministic=result.deterministic,
-        objective=ObjectiveEntry(
-            name=objective.name,
-            sense=objective.sense.value,
-            value=_number(objective.known),
-            bound=_number(objective.bound),
-            gap=objective.gap,
-        ),
-        certificate=_certificate_entry(certificate),
         schedule=None if result.answer is None else _schedule_entries(result.answer.entries()),
-        solver=SolverEntry(
-            name=solver.name,
-            version=solver.version,
-            seed=solver.seed,
-            threads=solver.threads,
-            options=dict(solver.options),
-        ),
-        timing={name: round(seconds, 6) for name, seconds in result.timing.items()},
-        warnings=list(result.warnings),
-    )
-
-
-def _number(value: int | float | None) -> Fraction | None:
-    return None if value is None else exact(value)
-
-
-def _certificate_entry(certificate: Certificate) -> CertificateEntry:
-    reason = certificate.reason
-    return CertificateEntry(
-        bound_source=certificate.bound_source,
-        checked=certificate.checked,
-        tolerance=exact(certificate.tolerance),
-        reason=cast("AnyReason | None", reason),
-        explanation=None if reason is None else reason.sentence(),
+        **common_fields(result),
     )
 
 

@@ -29,9 +29,9 @@ from allocsolve.models.kernels import paced, uncompiled
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag.compiling import UNCOMPILED, is_worth_compiling, loops, make_ready
-from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.node_start import begin
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
+from allocsolve.solvers.ending import finished, infeasible, own_solver
 
 if TYPE_CHECKING:
     from allocsolve.models.dag.list_build import Placement

@@ -14,10 +14,10 @@ from allocsolve.models.dag.cpsat import overflow
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag import cpsat
-from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.improve import Improver
 from allocsolve.solvers.dag.opening import Opening, open_run
 from allocsolve.solvers.dag.settings import read_settings, shown
+from allocsolve.solvers.ending import finished, infeasible, own_solver
 
 __all__ = ["SETTINGS", "solve"]
 

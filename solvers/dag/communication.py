@@ -35,11 +35,11 @@ from allocsolve.solvers.dag.compiling import (
     loops,
     make_ready,
 )
-from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.improve import Improver
 from allocsolve.solvers.dag.opening import Opening, open_run
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 from allocsolve.solvers.dag.star import solve_fork
+from allocsolve.solvers.ending import finished, infeasible, own_solver
 from allocsolve.solvers.engines.cpsat import load, version
 
 __all__ = ["SETTINGS", "search", "solve", "suited"]

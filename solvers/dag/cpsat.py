@@ -11,9 +11,9 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import SolverCrash, UsageError
 from allocsolve.models.result import Bound, Scalar, SolverInfo, Termination
 from allocsolve.solvers.control import Control, Outcome
-from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.opening import open_run
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
+from allocsolve.solvers.ending import finished, infeasible, own_solver
 from allocsolve.solvers.engines.cpsat import EngineRun, EngineStatus, load, run, version
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag import cpsat
 from allocsolve.solvers.dag.annealing import Annealing, search_loops
 from allocsolve.solvers.dag.compiling import PLAIN_SEARCH, UNCOMPILED, is_worth_compiling
-from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.node_start import NodeStart, begin, raise_area_bound
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
+from allocsolve.solvers.ending import finished, infeasible, own_solver
 from allocsolve.solvers.engines.cpsat import EngineRun, EngineStatus, load, run, version
 
 if TYPE_CHECKING:

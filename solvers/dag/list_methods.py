@@ -16,8 +16,8 @@ from allocsolve.models.dag.reasons import find_reason
 from allocsolve.models.result import Scalar, Termination
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag.compiling import loops
-from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.settings import read_words
+from allocsolve.solvers.ending import finished, infeasible, own_solver
 
 __all__ = [
     "APPENDING",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.solvers.control import Control, Outcome
-from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.improve import Improver
 from allocsolve.solvers.dag.opening import open_run
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
+from allocsolve.solvers.ending import finished, infeasible, own_solver
 
 __all__ = ["SETTINGS", "solve"]
 

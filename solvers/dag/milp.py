@@ -16,9 +16,9 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
 from allocsolve.models.result import Bound, SolverInfo, Termination
 from allocsolve.solvers.control import Control, Outcome
-from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.opening import open_run
 from allocsolve.solvers.dag.settings import read_words
+from allocsolve.solvers.ending import finished, infeasible, own_solver
 from allocsolve.solvers.engines.milp import EngineRun, EngineStatus, Numerics, load, run, version
 
 __all__ = ["FORMULATIONS", "SETTINGS", "choose", "formulation_module", "solve"]

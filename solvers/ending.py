@@ -1,19 +1,22 @@
-"""How the methods of kind ``dag`` report their end."""
+"""How methods report their end."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
-from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.result import Reason, Scalar, SolverInfo, Termination
 from allocsolve.models.version import installed_version
-from allocsolve.solvers.control import Control, Outcome, Proof
+from allocsolve.solvers.control import ControlOf, Outcome, Proof
 
 __all__ = ["finished", "infeasible", "own_solver"]
 
+AnswerT = TypeVar("AnswerT")
+CostT = TypeVar("CostT", int, float)
+
 
 def own_solver(
-    control: Control[Schedule], options: Mapping[str, Scalar], threads: int = 1
+    control: ControlOf[AnswerT, CostT], options: Mapping[str, Scalar], threads: int = 1
 ) -> SolverInfo:
     """Return the provenance of an answer that needed no engine."""
     return SolverInfo("allocsolve", installed_version(), control.limits.seed, threads, options)
@@ -25,7 +28,7 @@ def infeasible(solver: SolverInfo, reason: Reason | None) -> Outcome:
 
 
 def finished(
-    control: Control[Schedule],
+    control: ControlOf[AnswerT, CostT],
     solver: SolverInfo,
     ended_by: Termination,
     *,

@@ -1,0 +1,146 @@
+"""A problem with what is asked of it: the part of a run that differs between problem kinds."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from allocsolve.models.result import (
+    BoundOf,
+    Certificate,
+    InstanceInfo,
+    Objective,
+    Reason,
+    Result,
+    Sense,
+    SolverInfo,
+    Status,
+    Termination,
+)
+from allocsolve.solvers.control import ControlOf, Event, Limits, RealControl, Token
+
+__all__ = ["Case", "Ending"]
+
+ProblemT = TypeVar("ProblemT")
+AnswerT = TypeVar("AnswerT")
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Everything of a result but the answer, the same for every kind."""
+
+    method: str
+    status: Status
+    termination: Termination
+    objective: Objective
+    certificate: Certificate
+    solver: SolverInfo
+    deterministic: bool
+    instance: InstanceInfo
+    timing: dict[str, float]
+    warnings: tuple[str, ...]
+
+
+class Case(ABC, Generic[ProblemT, AnswerT]):
+    """A problem with an objective.
+
+    Methods of solvers minimise a **cost**: ticks for kind ``dag``; for the others the objective
+    value, with its sign turned round if it is to be maximised.
+
+    Attributes
+    ----------
+    problem
+        As it was read.
+    objective
+        Name of the objective.
+    sense
+        Its direction.
+    """
+
+    kind: str
+    problem: ProblemT
+    objective: str
+    sense: Sense = Sense.MIN
+
+    def control(
+        self, limits: Limits, token: Token, listener: Callable[[Event], None]
+    ) -> ControlOf[AnswerT, float]:
+        """Return what keeps the best answer of a run."""
+        return RealControl(limits, token, listener)
+
+    @property
+    def asked(self) -> ProblemT:
+        """What a method is given: the problem, or an equivalent smaller one."""
+        return self.problem
+
+    def lift(self, answer: AnswerT) -> AnswerT:
+        """Return an answer of :attr:`asked` as one of the problem."""
+        return answer
+
+    def lower(self, answer: AnswerT) -> AnswerT:
+        """Return an answer of the problem as one of :attr:`asked`."""
+        return answer
+
+    @property
+    @abstractmethod
+    def origin(self) -> InstanceInfo:
+        """Where the instance came from."""
+
+    @property
+    @abstractmethod
+    def warnings(self) -> Sequence[str]:
+        """What was repaired or left out while reading."""
+
+    @abstractmethod
+    def reason(self) -> Reason | None:
+        """Return why there is no answer, None if that is not seen at once."""
+
+    @abstractmethod
+    def is_verified(self, reason: Reason) -> bool:
+        """Whether the checker accepts the reason."""
+
+    @abstractmethod
+    def bounds(self) -> Sequence[BoundOf[float]]:
+        """Return bounds on the cost that are found at once, the best first."""
+
+    @abstractmethod
+    def cost(self, answer: AnswerT) -> float:
+        """Return the cost of an answer."""
+
+    @abstractmethod
+    def number(self, cost: float) -> int | float:
+        """Return a cost as a value of the objective, in units of the input."""
+
+    @abstractmethod
+    def violations(self, answer: AnswerT) -> list[str]:
+        """Return what the independent checker finds wrong, a line for each broken rule."""
+
+    @abstractmethod
+    def prepare(self, start: object) -> tuple[AnswerT | None, list[str]]:
+        """Return a checked answer to start from, None if nothing can be used, and warnings.
+
+        Raises
+        ------
+        InputError
+            If a document cannot be read.
+        """
+
+    @abstractmethod
+    def result(self, answer: AnswerT | None, ending: Ending) -> Result[AnswerT]:
+        """Return the result of the kind."""
+
+    def slack(self, cost: float, bound: float) -> float:  # noqa: ARG002  # for others
+        """Return by how much cost and bound may differ and still count as equal."""
+        return 0.0
+
+    @property
+    def tolerance(self) -> float:
+        """The tolerance of a proof as the certificate states it."""
+        return 0
+
+    @property
+    def gap_scale(self) -> float | None:
+        """What a gap is relative to; None for the larger of value and bound."""
+        return None

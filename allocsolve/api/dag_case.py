@@ -1,0 +1,99 @@
+"""Runs of kind ``dag``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import cast
+
+from allocsolve.api.case import Case, Ending
+from allocsolve.api.warm import WarmStart, prepare
+from allocsolve.models.dag.answer import DagResult, Schedule
+from allocsolve.models.dag.bounds import lower_bounds
+from allocsolve.models.dag.check import check, verify_reason
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.reasons import find_reason
+from allocsolve.models.dag.surplus import core_of
+from allocsolve.models.exact import plain
+from allocsolve.models.result import BoundOf, InstanceInfo, Reason
+from allocsolve.solvers.control import Control, ControlOf, Event, Limits, Token
+
+__all__ = ["DagCase"]
+
+
+class DagCase(Case[DagProblem, Schedule]):
+    """A ``dag`` problem with its objective; costs are ticks of its time grid."""
+
+    kind = "dag"
+
+    def __init__(self, problem: DagProblem, objective: str | None) -> None:
+        self.problem = problem
+        self.objective = objective or "makespan"
+        self._core = core_of(problem)
+
+    def control(
+        self, limits: Limits, token: Token, listener: Callable[[Event], None]
+    ) -> ControlOf[Schedule, float]:
+        """Return what keeps the best schedule; its costs are whole ticks."""
+        return cast("ControlOf[Schedule, float]", Control[Schedule](limits, token, listener))
+
+    @property
+    def asked(self) -> DagProblem:
+        """The problem without nodes that no schedule needs."""
+        return self._core.problem
+
+    def lift(self, answer: Schedule) -> Schedule:
+        """Return a schedule on some of the nodes as one on all of them."""
+        return self._core.lift(answer)
+
+    def lower(self, answer: Schedule) -> Schedule:
+        """Return a schedule as one on the nodes that are kept."""
+        return self._core.lower(answer)
+
+    @property
+    def origin(self) -> InstanceInfo:
+        """Where the instance came from."""
+        return self.problem.origin
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What was repaired or left out while reading."""
+        return self.problem.warnings
+
+    def reason(self) -> Reason | None:
+        """Return why there is no schedule, None if that is not seen at once."""
+        return find_reason(self.asked)
+
+    def is_verified(self, reason: Reason) -> bool:
+        """Whether the checker accepts the reason."""
+        return verify_reason(self.problem, reason)
+
+    def bounds(self) -> Sequence[BoundOf[float]]:
+        """Return bounds in ticks, the best first."""
+        return cast("Sequence[BoundOf[float]]", lower_bounds(self.asked))
+
+    def cost(self, answer: Schedule) -> int:
+        """Return the makespan in ticks."""
+        return answer.makespan
+
+    def number(self, cost: float) -> int | float:
+        """Return ticks in units of the input."""
+        return plain(self.problem.units(int(cost)))
+
+    def violations(self, answer: Schedule) -> list[str]:
+        """Return the broken rules, and a makespan that is not what the checker finds."""
+        report = check(self.problem, answer.entries())
+        found = [f"{violation.rule}: {violation.message}" for violation in report.violations]
+        makespan = self.number(answer.makespan)
+        if not found and report.value != makespan:
+            found.append(f"objective_value: {makespan} instead of {report.value}")
+        return found
+
+    def prepare(self, start: object) -> tuple[Schedule | None, list[str]]:
+        """Return a checked schedule to start from, mended if need be, and warnings."""
+        return prepare(self.problem, cast("WarmStart", start))
+
+    def result(self, answer: Schedule | None, ending: Ending) -> DagResult:
+        """Return the result."""
+        common = {field.name: getattr(ending, field.name) for field in fields(ending)}
+        return DagResult(kind="dag", answer=answer, **common)
