@@ -24,7 +24,7 @@ from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.data import Elastic, Gradient
 from allocsolve.models.coded.problem import CodedProblem
 
-__all__ = ["Arrivals", "arrivals_of", "batches_of"]
+__all__ = ["Arrivals", "arrivals_of", "batch_ends", "batches_of"]
 
 
 @dataclass(frozen=True, eq=False)

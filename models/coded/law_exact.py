@@ -17,7 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from allocsolve.models.arrays import BoolArray, FloatArray, IntArray, frozen, integers, offsets
+from allocsolve.models.arrays import BoolArray, FloatArray, IntArray, frozen, offsets
 from allocsolve.models.coded.completion import Completion, Condition
 from allocsolve.models.coded.law_tails import Source, least_cover
 from allocsolve.models.coded.law_terms import NoExactLaw, tail_index
@@ -127,7 +127,7 @@ def parts_of(completion: Completion) -> tuple[Part, ...]:
     if completion.decoder is not None:
         everything = np.arange(len(completion.arrivals.node))
         return (_enumerated(completion, everything, ()),)
-    parts = []
+    parts: list[Part] = []
     for group in _components(completion):
         if len(group) == 1:
             parts.append(_threshold(completion, group[0]))
@@ -250,8 +250,3 @@ def _refuse_many(
             f"the {len(sources)} nodes have {states} states, more than the {MOST_STATES} that are "
             "enumerated, so the completion time has no exact law here; simulate it (Monte Carlo)"
         )
-
-
-def arrivals_of_part(parts: Sequence[Part]) -> IntArray:
-    """Return the arrivals of all parts, one after another."""
-    return integers(k for part in parts for k in part.arrivals.tolist())

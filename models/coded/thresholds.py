@@ -12,7 +12,14 @@ from types import MappingProxyType
 
 from allocsolve.models.coded.data import Elastic, Gradient, MatMul, MatVec, Task
 
-__all__ = ["PRODUCT_CODES", "fits_split", "needed_units", "recovery_threshold"]
+__all__ = [
+    "GRADIENT_CODES",
+    "PRODUCT_CODES",
+    "families",
+    "fits_split",
+    "needed_units",
+    "recovery_threshold",
+]
 
 Split = tuple[int, int, int]
 
@@ -32,6 +39,16 @@ PRODUCT_CODES: Mapping[str, Callable[[int, int, int], int]] = MappingProxyType(
 split.
 """
 
+GRADIENT_CODES = (
+    "mds",
+    "fractional_repetition",
+    "cyclic",
+    "cyclic_mds",
+    "heterogeneity_aware",
+    "random",
+)
+"""Families for gradients; ``mds`` is any code from which n - s nodes decode."""
+
 _FITS: Mapping[str, Callable[[int, int, int], bool]] = MappingProxyType(
     {
         "polynomial": lambda m, p, n: p == 1,  # noqa: ARG005
@@ -40,6 +57,28 @@ _FITS: Mapping[str, Callable[[int, int, int], bool]] = MappingProxyType(
         "polydot": lambda m, p, n: m == n,  # noqa: ARG005
     }
 )
+
+
+_MATRIX_CODES = (
+    "mds",
+    "polynomial",
+    "orthopoly",
+    "roots_of_unity",
+    "rotation",
+    "lagrange",
+    "random",
+)
+
+
+def families(task: Task) -> tuple[str, ...]:
+    """Return the families of codes for a task; ``mds`` comes first."""
+    if isinstance(task, MatVec):
+        return (*_MATRIX_CODES, "replication")
+    if isinstance(task, MatMul):
+        return ("mds", *(name for name in PRODUCT_CODES if name != "mds"))
+    if isinstance(task, Gradient):
+        return GRADIENT_CODES
+    return _MATRIX_CODES
 
 
 def fits_split(family: str, split: Split) -> bool:
