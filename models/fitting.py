@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from allocsolve.models.arrays import FloatArray
+from allocsolve.models.arrays import BoolArray, FloatArray
 from allocsolve.models.errors import InputError, UsageError, suggest
 from allocsolve.models.fitting_families import FAMILIES, Data, Family
 from allocsolve.models.laws_base import RuntimeLaw
@@ -88,7 +88,7 @@ def fit(
     families: Sequence[str] | None = None,
     seed: int = 0,
     *,
-    censored: Sequence[bool] | None = None,
+    censored: Sequence[bool] | BoolArray | None = None,
     resamples: int = 199,
 ) -> list[Fit]:
     """Fit runtime laws to durations, best first by the Bayesian information criterion.
@@ -121,7 +121,9 @@ def fit(
     return sorted(fits, key=lambda found: (found.bic, found.parameters))
 
 
-def _checked(samples: Sequence[float] | FloatArray, censored: Sequence[bool] | None) -> Data:
+def _checked(
+    samples: Sequence[float] | FloatArray, censored: Sequence[bool] | BoolArray | None
+) -> Data:
     times = np.array(samples, dtype=np.float64).ravel()
     for i in np.flatnonzero(~(np.isfinite(times) & (times >= 0)))[:1]:
         raise InputError(
@@ -233,8 +235,9 @@ def _resampled(
 ) -> FloatArray:
     """Return both statistics of samples of the law, each fitted anew, shape (resamples, 2).
 
-    A sample to which the family cannot be fitted (durations that underflow to 0) gives NaN. The distance of Kolmogorov and Smirnov falls with the square root of the sample's size, to
-    which it is scaled.
+    A sample to which the family cannot be fitted (durations that underflow to 0) gives NaN. The
+    distance of Kolmogorov and Smirnov falls with the square root of the sample's size, to which
+    it is scaled.
     """
     size = min(count, _LARGEST_RESAMPLE)
     key = [seed & (2**64 - 1), zlib.crc32(family.name.encode())]

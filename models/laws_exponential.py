@@ -253,8 +253,7 @@ class Pareto(RuntimeLaw):
         positive(self.name, "scale", self.scale)
 
     def _hazard(self, t: FloatArray) -> FloatArray:
-        above = np.maximum(np.asarray(t, dtype=np.float64), self.scale)
-        return np.asarray(self.shape * np.log(above / self.scale))
+        return np.asarray(self.shape * np.log1p(_beyond(t, self.scale) / self.scale))
 
     def cdf(self, t: FloatArray) -> FloatArray:
         """Return ``P(X <= t)``."""

@@ -144,19 +144,15 @@ class Mixture(RuntimeLaw):
 
     def quantile(self, p: FloatArray) -> FloatArray:
         """Return the least float at which the cdf reaches ``p``, found by bisection."""
-        wanted = np.atleast_1d(np.asarray(p, dtype=np.float64))
+        wanted = np.asarray(p, dtype=np.float64)
         corners = np.array([law.quantile(wanted) for _, law in self._flat])
-        found = _bisect(corners.min(axis=0), corners.max(axis=0), lambda t: self.cdf(t) >= wanted)
-        return np.asarray(found).reshape(np.shape(p))
+        return _between(corners, wanted >= 1, lambda t: self.cdf(t) >= wanted)
 
     def upper_quantile(self, p: FloatArray) -> FloatArray:
         """Return the least float at which the survival falls to ``p``, found by bisection."""
-        rest = np.atleast_1d(np.asarray(p, dtype=np.float64))
+        rest = np.asarray(p, dtype=np.float64)
         corners = np.array([law.upper_quantile(rest) for _, law in self._flat])
-        low, high = corners.min(axis=0), corners.max(axis=0)
-        return np.asarray(_bisect(low, high, lambda t: self.survival(t) <= rest)).reshape(
-            np.shape(p)
-        )
+        return _between(corners, rest <= 0, lambda t: self.survival(t) <= rest)
 
     def sample(self, uniform: FloatArray) -> FloatArray:
         """Return draws: the uniform number chooses the part, and what is left of it draws.
@@ -219,22 +215,26 @@ def _refused(what: str, allowed: str, field: str) -> InputError:
     )
 
 
-def _bisect(
-    low: FloatArray, high: FloatArray, reached: Callable[[FloatArray], BoolArray]
+def _between(
+    corners: FloatArray, is_end: BoolArray, reached: Callable[[FloatArray], BoolArray]
 ) -> FloatArray:
-    """Return the least float in ``low..high`` from which on a rising condition holds.
+    """Return the least float between the quantiles of the parts that has reached the goal.
 
     Floats of one sign are ordered as the integers of their bits, so halving the distance
-    in bits ends after at most 64 steps, whatever the scale.
+    in bits ends after at most 64 steps, whatever the scale. At the end of the range of times
+    rounding would reach the goal too early; there it is the greatest of the quantiles.
     """
-    below, above = _bits(low), _bits(high)
-    above = np.where(reached(low), below, above)
+    high = np.asarray(corners.max(axis=0))
+    unknown = np.isnan(high)
+    below = _bits(np.where(unknown, 0.0, corners.min(axis=0)))
+    above = _bits(np.where(unknown, 0.0, high))
+    above = np.where(reached(below.view(np.float64)), below, above)
     while np.any(above - below > 1):
         middle = below + (above - below) // 2
         is_reached = reached(middle.view(np.float64))
         above = np.where(is_reached, middle, above)
         below = np.where(is_reached, below, middle)
-    return above.view(np.float64)
+    return np.where(is_end | unknown, high, above.view(np.float64))
 
 
 def _bits(values: FloatArray) -> IntArray:

@@ -86,14 +86,31 @@ def law_from(record: Law, *, path: str) -> RuntimeLaw:
 def _law_from(record: Law, path: str, depth: int) -> RuntimeLaw:
     law = _known(record.law, path)
     _check_fields(record, law, path)
+    arguments = _arguments(record, law, path, depth)
     try:
-        if law is Empirical:
-            return Empirical(tuple(_floats(record.samples, "samples", path)))
-        if law is Mixture:
-            return _mixture(record, path, depth)
-        return law(**_parameters(record, law, path))
+        return law(**arguments)
     except InputError as error:
-        raise _placed(error, path) from None
+        place = (error.path or "$").removeprefix("$")
+        raise InputError(
+            error.what, allowed=error.allowed, remedy=error.remedy, path=f"{path}{place}"
+        ) from None
+
+
+def _arguments(
+    record: Law, law: type[RuntimeLaw], path: str, depth: int
+) -> dict[str, float | tuple[float, ...] | tuple[RuntimeLaw, ...]]:
+    """Return the arguments of the class of a law."""
+    if law is Empirical:
+        return {"samples": _floats(record.samples, "samples", path)}
+    if law is Mixture:
+        return {
+            "parts": _parts(record, path, depth),
+            "weights": _floats(record.weights, "weights", path),
+        }
+    values = {field: getattr(record, field) for field in law.fields}
+    return {
+        field: _float(value, field, path) for field, value in values.items() if value is not None
+    }
 
 
 def _known(name: str, path: str) -> type[RuntimeLaw]:
@@ -139,14 +156,7 @@ def _check_fields(record: Law, law: type[RuntimeLaw], path: str) -> None:
             )
 
 
-def _parameters(record: Law, law: type[RuntimeLaw], path: str) -> dict[str, float]:
-    values = {field: getattr(record, field) for field in law.fields}
-    return {
-        field: _float(value, field, path) for field, value in values.items() if value is not None
-    }
-
-
-def _mixture(record: Law, path: str, depth: int) -> Mixture:
+def _parts(record: Law, path: str, depth: int) -> tuple[RuntimeLaw, ...]:
     if not depth:
         raise InputError(
             "mixtures are nested too deeply",
@@ -154,15 +164,12 @@ def _mixture(record: Law, path: str, depth: int) -> Mixture:
             remedy="write the parts of the inner mixtures into the outer one",
             path=path,
         )
-    parts = [
-        _law_from(part, f"{path}.parts[{i}]", depth - 1)
-        for i, part in enumerate(record.parts or [])
-    ]
-    return Mixture(tuple(parts), tuple(_floats(record.weights, "weights", path)))
+    parts = enumerate(record.parts or [])
+    return tuple(_law_from(part, f"{path}.parts[{i}]", depth - 1) for i, part in parts)
 
 
-def _floats(values: list[Number] | None, field: str, path: str) -> list[float]:
-    return [_float(value, f"{field}[{i}]", path) for i, value in enumerate(values or [])]
+def _floats(values: list[Number] | None, field: str, path: str) -> tuple[float, ...]:
+    return tuple(_float(value, f"{field}[{i}]", path) for i, value in enumerate(values or []))
 
 
 def _float(value: Number, field: str, path: str) -> float:
@@ -175,14 +182,6 @@ def _float(value: Number, field: str, path: str) -> float:
             remedy=f"correct {field}",
             path=f"{path}.{field}",
         ) from None
-
-
-def _placed(error: InputError, path: str) -> InputError:
-    """Put the place of the record before the place within it."""
-    inner = error.path or "$"
-    if not inner.startswith("$") or inner.startswith(path):
-        return error
-    return InputError(error.what, allowed=error.allowed, remedy=error.remedy, path=path + inner[1:])
 
 
 def parse_law(text: str) -> Law:
