@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 from allocsolve.models.coded.answer import Code, CodedAnswer, Entry, Piece
 from allocsolve.models.coded.law import NoExactLaw, completion_law
@@ -51,7 +51,7 @@ class MetricsEntry(Record, frozen=True, kw_only=True):
 
     mean: float | None = None
     infinite: bool | UnsetType | None = UNSET
-    quantiles: dict[str, float | None] = {}
+    quantiles: dict[str, float | None] = field(default_factory=dict)
     deadline_probability: float | None = None
 
 

@@ -20,6 +20,7 @@ from allocsolve.models.coded.completion import Completion, completion_of
 from allocsolve.models.coded.law_exact import Part, parts_of
 from allocsolve.models.coded.law_moments import Grid, Moments, moments
 from allocsolve.models.coded.law_quantiles import quantiles
+from allocsolve.models.coded.law_tails import completion_index
 from allocsolve.models.coded.law_terms import NoExactLaw, Terms, terms_of
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.errors import UsageError
@@ -80,6 +81,7 @@ class _Exact(CompletionLaw):
     """The law of a job on nodes with runtime laws."""
 
     def __init__(self, completion: Completion) -> None:
+        self._completion = completion
         self._parts: tuple[Part, ...] = parts_of(completion)
         self._terms: Terms = terms_of(completion.problem, completion.arrivals)
 
@@ -96,7 +98,7 @@ class _Exact(CompletionLaw):
     @cached_property
     def index(self) -> float:
         """The b of a tail ``t^-b``, infinite if the law falls faster than every power."""
-        return min((part.index() for part in self._parts), default=math.inf)
+        return completion_index(self._completion)
 
     @cached_property
     def _grid(self) -> Grid:

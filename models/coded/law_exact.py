@@ -13,14 +13,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from allocsolve.models.arrays import BoolArray, FloatArray, IntArray, frozen, offsets
 from allocsolve.models.coded.completion import Completion, Condition
-from allocsolve.models.coded.law_tails import Source, least_cover
-from allocsolve.models.coded.law_terms import NoExactLaw, tail_index
+from allocsolve.models.coded.law_tails import by_source, source_labels
+from allocsolve.models.coded.law_terms import NoExactLaw
 
 __all__ = ["MOST_STATES", "Part", "parts_of"]
 
@@ -41,10 +40,6 @@ class Part(ABC):
     def survival(self, late: FloatArray) -> FloatArray:
         """Return P(not complete), from P(late) of its arrivals, float64 (times, k)."""
 
-    @abstractmethod
-    def index(self) -> float:
-        """Return b with a tail ``t^-b``, infinite if it falls faster than every power."""
-
 
 @dataclass(frozen=True, eq=False)
 class _Threshold(Part):
@@ -54,7 +49,6 @@ class _Threshold(Part):
     first: IntArray
     weights: IntArray
     need: int
-    sources: tuple[Source, ...]
 
     def survival(self, late: FloatArray) -> FloatArray:
         from allocsolve.models.coded.law_kernels import threshold_survival
@@ -65,9 +59,6 @@ class _Threshold(Part):
         threshold_survival(np.ascontiguousarray(late), self.first, weights, need, out)
         return out
 
-    def index(self) -> float:
-        return least_cover(self.sources, int(self.weights.sum()) - self.need + 1)
-
 
 @dataclass(frozen=True, eq=False)
 class _States(Part):
@@ -77,14 +68,11 @@ class _States(Part):
     ----------
     failed
         bool, one axis for each source, whether the job is not complete in that state.
-    indices
-        Tail index of each source, infinite if light.
     """
 
     arrivals: IntArray
     first: IntArray
     failed: BoolArray
-    indices: tuple[float, ...]
 
     def survival(self, late: FloatArray) -> FloatArray:
         out = np.empty(len(late))
@@ -105,15 +93,6 @@ class _States(Part):
             shares = np.maximum(np.diff(edges, axis=1), 0.0)
             joint = (joint[:, :, None] * shares[:, None, :]).reshape(len(late), -1)
         return joint
-
-    def index(self) -> float:
-        least = math.inf
-        for state in np.argwhere(self.failed):
-            late = [
-                self.indices[v] for v, sent in enumerate(state) if sent + 1 < self.failed.shape[v]
-            ]
-            least = min(least, math.fsum(late))
-        return least
 
 
 def parts_of(completion: Completion) -> tuple[Part, ...]:
@@ -137,15 +116,9 @@ def parts_of(completion: Completion) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _source_labels(completion: Completion) -> list[int]:
-    """Return for each arrival the number of what draws it: a node, or a group of nodes."""
-    group, node = completion.problem.arrays.group, completion.arrivals.node
-    return [int(-1 - group[i]) if group[i] >= 0 else int(i) for i in node.tolist()]
-
-
 def _components(completion: Completion) -> Iterator[list[Condition]]:
     """Yield the conditions in groups that share no source."""
-    labels = _source_labels(completion)
+    labels = source_labels(completion)
     leader: dict[int, int] = {}
     groups: dict[int, list[Condition]] = {}
     for number, condition in enumerate(completion.conditions):
@@ -159,20 +132,8 @@ def _components(completion: Completion) -> Iterator[list[Condition]]:
     yield from groups.values()
 
 
-def _by_source(completion: Completion, arrivals: IntArray) -> list[list[int]]:
-    """Return the positions, within a list of arrivals, that belong to each source.
-
-    Sources that bring little come first, so that the dynamic program stays narrow.
-    """
-    labels = _source_labels(completion)
-    found: dict[int, list[int]] = {}
-    for position, arrival in enumerate(arrivals.tolist()):
-        found.setdefault(labels[arrival], []).append(position)
-    return list(found.values())
-
-
 def _threshold(completion: Completion, condition: Condition) -> _Threshold:
-    sources = _by_source(completion, condition.arrivals)
+    sources = by_source(completion, condition.arrivals)
     weights = condition.weights
     sources.sort(key=lambda mine: int(weights[mine].sum()))
     order = [position for mine in sources for position in mine]
@@ -182,32 +143,14 @@ def _threshold(completion: Completion, condition: Condition) -> _Threshold:
         first=offsets([len(mine) for mine in sources]),
         weights=frozen(weights[order]),
         need=condition.need,
-        sources=tuple(
-            source for mine in sources if (source := _heavy(completion, condition, mine))
-        ),
     )
-
-
-def _heavy(completion: Completion, condition: Condition, mine: Sequence[int]) -> Source:
-    """Return what a source can keep back, by rising tail index; light laws keep nothing back."""
-    laws, node = completion.problem.arrays.laws, completion.arrivals.node
-    weights: dict[Fraction, int] = {}
-    for position in mine:
-        index = tail_index(laws[node[condition.arrivals[position]]])
-        if index is not None:
-            weights[index] = weights.get(index, 0) + int(condition.weights[position])
-    total, entries = 0, []
-    for index in sorted(weights):
-        total += weights[index]
-        entries.append((index, total))
-    return entries
 
 
 def _enumerated(
     completion: Completion, arrivals: IntArray, conditions: Sequence[Condition]
 ) -> _States:
     """Enumerate the states of the nodes of some conditions, or of a decoder."""
-    sources = _by_source(completion, arrivals)
+    sources = by_source(completion, arrivals)
     node = completion.arrivals.node
     _refuse_many(completion, arrivals, sources)
     order = [position for mine in sources for position in mine]
@@ -225,13 +168,10 @@ def _enumerated(
         for condition in conditions:
             mine = [place[k] for k in condition.arrivals.tolist()]
             complete &= arrived[:, mine] @ condition.weights >= condition.need
-    laws = completion.problem.arrays.laws
-    heavy = [tail_index(laws[node[arrivals[mine[0]]]]) for mine in sources]
     return _States(
         arrivals=frozen(arrivals[order]),
         first=first,
         failed=~complete.reshape(shape),
-        indices=tuple(math.inf if index is None else float(index) for index in heavy),
     )
 
 

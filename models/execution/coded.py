@@ -15,7 +15,9 @@ import msgspec
 import numpy as np
 
 from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.completion import completion_of
 from allocsolve.models.coded.law import CompletionLaw, NoExactLaw, completion_law
+from allocsolve.models.coded.law_tails import completion_index
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.value import objective_value
 from allocsolve.models.errors import UsageError
@@ -80,7 +82,9 @@ def simulate(
     replay = CodedReplay(problem, answers, request.seed)
     samples = _draw(replay, request, laws, on_progress, cancelled)
     found = [
-        _describe_exactly(law, request) if law else _describe(samples[k], problem, request)
+        _describe_exactly(law, request)
+        if law
+        else _describe(samples[k], _index(problem, answers[k]), request)
         for k, law in enumerate(laws)
     ]
     return [
@@ -160,23 +164,23 @@ def _describe_exactly(law: CompletionLaw, request: SimulationRequest) -> Simulat
     )
 
 
-def _describe(samples: Samples, problem: CodedProblem, request: SimulationRequest) -> Simulation:
+def _describe(samples: Samples, index: float, request: SimulationRequest) -> Simulation:
+    """Describe samples of a time with a tail ``t^-index``: without a mean none is estimated."""
     times, known = samples.times, moments(samples.times)
     ordered, deadline = np.sort(times), request.deadline
     met = int((times <= deadline).sum()) if deadline is not None else 0
-    heavy = _is_heavy(problem)
     return Simulation(
         kind="coded",
         method="monte_carlo",
-        mean=known.mean,
-        std=known.std,
+        mean=math.inf if index <= 1 else known.mean,
+        std=math.inf if index <= 2 else known.std,
         quantiles={q: quantile(ordered, q) for q in request.quantiles},
         generator=GENERATOR,
         path="numpy",
         dtype="float64",
         seed=request.seed,
         replications=len(times),
-        mean_ci=None if heavy else mean_interval(known),
+        mean_ci=None if index <= 2 else mean_interval(known),
         quantile_cis={q: quantile_interval(ordered, q) for q in request.quantiles},
         deadline=deadline,
         deadline_probability=None if deadline is None else met / len(times),
@@ -184,9 +188,11 @@ def _describe(samples: Samples, problem: CodedProblem, request: SimulationReques
     )
 
 
-def _is_heavy(problem: CodedProblem) -> bool:
-    """Whether some law has no variance, so that an interval of a sampled mean says nothing."""
-    return any(math.isinf(law.variance()) for law in problem.arrays.laws)
+def _index(problem: CodedProblem, answer: CodedAnswer) -> float:
+    try:
+        return completion_index(completion_of(problem, answer))
+    except NoExactLaw:
+        return math.inf
 
 
 def _planned(problem: CodedProblem, answer: CodedAnswer) -> float | None:
