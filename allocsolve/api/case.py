@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Generic, TypeVar
 from allocsolve.models.result import (
     BoundOf,
     Certificate,
+    CheckReport,
     InstanceInfo,
     Objective,
     Reason,
@@ -18,10 +20,15 @@ from allocsolve.models.result import (
     SolverInfo,
     Status,
     Termination,
+    Violation,
 )
+from allocsolve.report.claims import Claim
 from allocsolve.solvers.control import ControlOf, Event, Limits, RealControl, Token
 
 __all__ = ["Case", "Ending"]
+
+_GAP_ROUNDING = 1e-6
+"""Difference of gaps that counts as none."""
 
 ProblemT = TypeVar("ProblemT")
 AnswerT = TypeVar("AnswerT")
@@ -57,12 +64,15 @@ class Case(ABC, Generic[ProblemT, AnswerT]):
         Name of the objective.
     sense
         Its direction.
+    missing
+        The rule that is broken where there is no answer.
     """
 
     kind: str
     problem: ProblemT
     objective: str
     sense: Sense = Sense.MIN
+    missing: str = "missing_answer"
 
     def control(
         self, limits: Limits, token: Token, listener: Callable[[Event], None]
@@ -114,8 +124,40 @@ class Case(ABC, Generic[ProblemT, AnswerT]):
         """Return a cost as a value of the objective, in units of the input."""
 
     @abstractmethod
+    def report(self, answer: object) -> CheckReport:
+        """Return what the independent checker says of anything that claims to be an answer."""
+
+    @abstractmethod
+    def judge_claims(self, claim: Claim[object], report: CheckReport | None) -> list[Violation]:
+        """Return what is wrong with the claims about an answer; ``report`` is that of its check."""
+
+    def judge_measures(self, claim: Claim[object]) -> list[Violation]:
+        """Return what is wrong with the sense and the gap that are claimed."""
+        found = []
+        if claim.sense is not None and claim.sense != self.sense.value:
+            message = f"sense '{claim.sense}' is claimed, {self.objective} is '{self.sense.value}'"
+            found.append(Violation("sense", message))
+        value = None if claim.value is None else float(claim.value)
+        bound = None if claim.bound is None else float(claim.bound)
+        gap = Objective(self.objective, self.sense, value, bound, self.gap_scale).gap
+        if claim.gap is not None and gap is not None and abs(claim.gap - gap) > _GAP_ROUNDING:
+            found.append(
+                Violation("gap", f"gap {claim.gap} is claimed, value and bound give {gap}")
+            )
+        return found
+
     def violations(self, answer: AnswerT) -> list[str]:
-        """Return what the independent checker finds wrong, a line for each broken rule."""
+        """Return what the checker finds wrong with an answer of a method, a line for each rule."""
+        report = self.report(answer)
+        found = [f"{violation.rule}: {violation.message}" for violation in report.violations]
+        value = self.number(self.cost(answer))
+        if not found and report.value is not None and not self.is_value(value, report.value):
+            found.append(f"objective_value: {value} instead of {report.value}")
+        return found
+
+    def is_value(self, value: float, known: float) -> bool:
+        """Whether a value is the one that the checker found, up to rounding."""
+        return math.isclose(value, known, rel_tol=1e-9, abs_tol=1e-12)
 
     @abstractmethod
     def prepare(self, start: object) -> tuple[AnswerT | None, list[str]]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import cast
 
 from allocsolve.api.case import Case, Ending
 from allocsolve.api.warm import WarmStart, prepare
-from allocsolve.models.dag.answer import DagResult, Schedule
+from allocsolve.models.dag.answer import DagResult, Schedule, ScheduledTask
 from allocsolve.models.dag.bounds import lower_bounds
-from allocsolve.models.dag.check import check, verify_reason
+from allocsolve.models.dag.check import check, check_claims, verify_reason
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason
 from allocsolve.models.dag.surplus import core_of
+from allocsolve.models.errors import UsageError
 from allocsolve.models.exact import plain
-from allocsolve.models.result import BoundOf, InstanceInfo, Reason
+from allocsolve.models.result import BoundOf, CheckReport, InstanceInfo, Reason, Violation
+from allocsolve.report.claims import Claim
 from allocsolve.solvers.control import Control, ControlOf, Event, Limits, Token
 
 __all__ = ["DagCase"]
@@ -25,8 +27,14 @@ class DagCase(Case[DagProblem, Schedule]):
     """A ``dag`` problem with its objective; costs are ticks of its time grid."""
 
     kind = "dag"
+    missing = "missing_task"
 
-    def __init__(self, problem: DagProblem, objective: str | None) -> None:
+    def __init__(
+        self,
+        problem: DagProblem,
+        objective: str | None,
+        options: Mapping[str, str],  # noqa: ARG002  # no objective of this kind has settings
+    ) -> None:
         self.problem = problem
         self.objective = objective or "makespan"
         self._core = core_of(problem)
@@ -80,14 +88,35 @@ class DagCase(Case[DagProblem, Schedule]):
         """Return ticks in units of the input."""
         return plain(self.problem.units(int(cost)))
 
-    def violations(self, answer: Schedule) -> list[str]:
-        """Return the broken rules, and a makespan that is not what the checker finds."""
-        report = check(self.problem, answer.entries())
-        found = [f"{violation.rule}: {violation.message}" for violation in report.violations]
-        makespan = self.number(answer.makespan)
-        if not found and report.value != makespan:
-            found.append(f"objective_value: {makespan} instead of {report.value}")
-        return found
+    def report(self, answer: object) -> CheckReport:
+        """Return what the checker says of a schedule or of its entries."""
+        entries = answer.entries() if isinstance(answer, Schedule) else answer
+        return check(self.problem, tuple(cast("Sequence[ScheduledTask]", entries)))
+
+    def is_value(self, value: float, known: float) -> bool:
+        """Whether a makespan is the one that the checker found, exactly."""
+        return value == known
+
+    def judge_claims(self, claim: Claim[object], report: CheckReport | None) -> list[Violation]:
+        """Return what is wrong with the claims about a schedule.
+
+        Raises
+        ------
+        UsageError
+            If they are about an objective that cannot be checked.
+        """
+        if self.objective != "makespan":
+            raise UsageError(f"objective '{self.objective}' cannot be checked; allowed: makespan")
+        return check_claims(
+            self.problem,
+            report,
+            status=claim.status,
+            value=None if claim.value is None else plain(claim.value),
+            bound=None if claim.bound is None else plain(claim.bound),
+            reason=claim.reason,
+            sense=claim.sense,
+            gap=claim.gap,
+        )
 
     def prepare(self, start: object) -> tuple[Schedule | None, list[str]]:
         """Return a checked schedule to start from, mended if need be, and warnings."""

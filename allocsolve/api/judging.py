@@ -2,47 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias, cast
 
+from allocsolve.api.case import Case
+from allocsolve.api.cases import case_of
 from allocsolve.api.request import Request
-from allocsolve.models.dag.answer import DagResult, Schedule, ScheduledTask
+from allocsolve.models.dag.answer import Schedule, ScheduledTask
 from allocsolve.models.dag.bounds import lower_bounds
-from allocsolve.models.dag.check import check as check_entries
-from allocsolve.models.dag.check import check_claims, verify_reason
+from allocsolve.models.dag.check import verify_reason
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason
 from allocsolve.models.dag.surplus import core_of
 from allocsolve.models.errors import SolverMissing, UsageError
-from allocsolve.models.exact import exact, plain
-from allocsolve.models.result import Bound, CheckReport, SolverProof, Status, Violation
+from allocsolve.models.exact import plain
+from allocsolve.models.result import Bound, CheckReport, Result, SolverProof, Status, Violation
 from allocsolve.report.bounds import BoundReport, bound_report
 from allocsolve.report.checks import ClaimEntry, ClaimReport
-from allocsolve.report.results import Claim, read_solution
+from allocsolve.report.claims import Claim, claim_of_result
 from allocsolve.solvers.control import Control, Limits, Token
 from allocsolve.solvers.routes import BOUNDS
 
-__all__ = ["Answer", "bound", "check"]
+if TYPE_CHECKING:
+    from allocsolve.instances.kinds import Problem
+    from allocsolve.models.coded.answer import CodedAnswer
+    from allocsolve.models.fair.answer import FairAnswer
 
-Answer = DagResult | Schedule | Sequence[ScheduledTask] | bytes
-"""What can be judged: a result, a schedule, its entries or a solution document."""
+__all__ = ["Answer", "bound", "check", "claim_of"]
+
+Answer: TypeAlias = (
+    "Result[object] | Schedule | Sequence[ScheduledTask] | CodedAnswer | FairAnswer | bytes"
+)
+"""What can be judged: a result, an answer, or a solution document."""
 
 _RULES_OF_CLAIMS = {
     "status": ("status", "infeasible_claim"),
     "value": ("objective_value",),
-    "bound": ("bound",),
+    "bound": ("bound", "certificate"),
     "reason": ("reason",),
     "sense": ("sense",),
     "gap": ("gap",),
 }
+_READERS = {
+    "dag": "allocsolve.report.results",
+    "coded": "allocsolve.report.coded_results",
+    "fair": "allocsolve.report.fair_results",
+}
+"""The module of each kind that reads its solution documents."""
 
 
-def check(problem: DagProblem, answer: Answer) -> ClaimReport:
+def check(problem: Problem, answer: Answer) -> ClaimReport:
     """Judge an answer by every rule of its instance, and what is claimed about it.
 
     Parameters
     ----------
     answer
-        A result, a schedule, its entries or the bytes of a solution document.
+        A result, an answer (for kind ``dag`` also its entries) or the bytes of a solution
+        document.
 
     Returns
     -------
@@ -56,73 +73,47 @@ def check(problem: DagProblem, answer: Answer) -> ClaimReport:
     FeatureRefused
         If the instance has a feature that no rule covers.
     """
-    claim = _claim(problem, answer)
-    report = None if claim.entries is None else check_entries(problem, claim.entries)
-    violations = list(report.violations if report else ())
-    about_claims = _judge_claims(problem, claim, report)
+    claim = claim_of(problem, answer)
+    case = case_of(problem, claim.objective, claim.options)
+    report = None if claim.answer is None else case.report(claim.answer)
+    about_claims = [*case.judge_claims(claim, report), *_unfounded(case, claim)]
+    if report is None and claim.status is not Status.INFEASIBLE and not about_claims:
+        about_claims.append(Violation(case.missing, "there is no answer to be checked"))
     return ClaimReport(
-        violations=tuple(violations + about_claims),
+        violations=(*(report.violations if report else ()), *about_claims),
         value=report.value if report else None,
         claims=tuple(_claim_entries(claim, report, about_claims)),
         warnings=tuple(_warnings(problem, claim)),
     )
 
 
-def _claim(problem: DagProblem, answer: Answer) -> Claim:
+def claim_of(problem: Problem, answer: Answer) -> Claim[object]:
+    """Return an answer with what is claimed about it; nothing of it is checked.
+
+    Raises
+    ------
+    InputError
+        If a document cannot be read.
+    """
     if isinstance(answer, bytes):
-        return read_solution(answer, problem)
-    if isinstance(answer, DagResult):
-        return _claim_of_result(answer)
-    if isinstance(answer, Schedule):
-        return Claim(answer.entries())
-    return Claim(tuple(answer))
+        module = importlib.import_module(_READERS[problem.kind])
+        read = cast("Callable[[bytes, Problem], Claim[object]]", module.read_solution)
+        return read(answer, problem)
+    return claim_of_result(answer) if isinstance(answer, Result) else Claim(answer)
 
 
-def _claim_of_result(result: DagResult) -> Claim:
-    objective = result.objective
-    return Claim(
-        entries=None if result.answer is None else result.answer.entries(),
-        status=result.status,
-        objective=objective.name,
-        value=None if objective.known is None else exact(objective.known),
-        bound=None if objective.bound is None else exact(objective.bound),
-        reason=result.certificate.reason,
-        sha256=result.instance.sha256,
-        sense=objective.sense.value,
-        gap=objective.gap,
-    )
-
-
-def _judge_claims(problem: DagProblem, claim: Claim, report: CheckReport | None) -> list[Violation]:
-    if claim.objective not in (None, "", "makespan"):
-        raise UsageError(f"objective '{claim.objective}' cannot be checked; allowed: makespan")
-    found = check_claims(
-        problem,
-        report,
-        status=claim.status,
-        value=None if claim.value is None else plain(claim.value),
-        bound=None if claim.bound is None else plain(claim.bound),
-        reason=claim.reason,
-        sense=claim.sense,
-        gap=claim.gap,
-    )
-    if report is None and claim.status is not Status.INFEASIBLE and not found:
-        found.append(Violation("missing_task", "there is no schedule that could be checked"))
-    return [*found, *_unfounded_infeasibility(problem, claim)]
-
-
-def _unfounded_infeasibility(problem: DagProblem, claim: Claim) -> list[Violation]:
+def _unfounded(case: Case[object, object], claim: Claim[object]) -> list[Violation]:
     """Refuse a claim of infeasibility without any reason; other claims pass."""
-    if claim.status is not Status.INFEASIBLE or claim.entries is not None or claim.reason:
+    if claim.status is not Status.INFEASIBLE or claim.answer is not None or claim.reason:
         return []
-    reason = find_reason(problem)
-    if reason is not None and verify_reason(problem, reason):
+    reason = case.reason()
+    if reason is not None and case.is_verified(reason):
         return []
     return [Violation("reason", "INFEASIBLE is claimed without a reason")]
 
 
 def _claim_entries(
-    claim: Claim, report: CheckReport | None, violations: Sequence[Violation]
+    claim: Claim[object], report: CheckReport | None, violations: Sequence[Violation]
 ) -> list[ClaimEntry]:
     claimed: dict[str, str | int | float | None] = {
         "status": claim.status.value if claim.status else None,
@@ -146,7 +137,7 @@ def _claim_entries(
     return entries
 
 
-def _holds(name: str, claim: Claim, report: CheckReport | None) -> bool | None:
+def _holds(name: str, claim: Claim[object], report: CheckReport | None) -> bool | None:
     """Whether an uncontradicted claim is verified (True) or only not refuted (None)."""
     if name == "value":
         return None if report is None or report.value is None else True
@@ -161,7 +152,7 @@ def _holds(name: str, claim: Claim, report: CheckReport | None) -> bool | None:
     return None
 
 
-def _warnings(problem: DagProblem, claim: Claim) -> list[str]:
+def _warnings(problem: Problem, claim: Claim[object]) -> list[str]:
     ours, theirs = problem.origin.sha256, claim.sha256
     if ours and theirs and ours != theirs:
         return [

@@ -58,7 +58,7 @@ def run(
     SolverMissing
         If the method's engine is not installed.
     """
-    case = case_of(problem, request.objective)
+    case = case_of(problem, request.objective, request.options)
     method = method_named(case.kind, request.method)
     refuse_unsupported(method, problem, case.objective)
     return _Run(case, request, method, callbacks or Callbacks()).result(warm_start)

@@ -48,7 +48,7 @@ def _entries(problem: DagProblem, start: WarmStart) -> Sequence[ScheduledTask] |
     if isinstance(start, Schedule):
         return start.entries()
     if isinstance(start, bytes):
-        return read_solution(start, problem).entries
+        return read_solution(start, problem).answer
     if isinstance(start, str | os.PathLike):
         return _entries_of_file(problem, Path(start))
     return start
@@ -56,7 +56,7 @@ def _entries(problem: DagProblem, start: WarmStart) -> Sequence[ScheduledTask] |
 
 def _entries_of_file(problem: DagProblem, path: Path) -> Sequence[ScheduledTask] | None:
     try:
-        return read_solution(path.read_bytes(), problem).entries
+        return read_solution(path.read_bytes(), problem).answer
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", source=str(path)) from None
     except InputError as error:

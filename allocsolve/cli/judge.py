@@ -9,6 +9,9 @@ from allocsolve.cli.console import Console, tell
 
 __all__ = ["bound", "check"]
 
+_VALUE = {"dag": "makespan"}
+"""What the value of an answer is called, where it has one name."""
+
 
 def check(
     ctx: typer.Context,
@@ -56,14 +59,18 @@ def check(
     console.warn(report.warnings)
     for violation in report.violations:
         tell(f"{violation.rule}: {violation.message}")
-    console.inform(_summary(report.valid, report.value))
+    console.inform(_summary(report.valid, problem.kind, report.value))
     return 0 if report.valid else 6
 
 
-def _summary(valid: bool, value: float | None) -> str:
+def _summary(valid: bool, kind: str, value: float | None) -> str:
     if not valid:
         return "not valid"
-    return "nothing contradicts the claim" if value is None else f"valid, makespan {value}"
+    return (
+        "nothing contradicts the claim"
+        if value is None
+        else f"valid, {_VALUE.get(kind, 'value')} {value}"
+    )
 
 
 def bound(

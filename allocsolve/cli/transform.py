@@ -156,11 +156,11 @@ def _scheduled(
         claim = read_solution(data, problem)
     except InputError as error:
         raise error.located(label) from None
-    if claim.entries is None:
+    if claim.answer is None:
         raise InputError(
             "the document holds no schedule", allowed="a document with a schedule", source=label
         )
-    return problem, claim.entries
+    return problem, claim.answer
 
 
 def plot(

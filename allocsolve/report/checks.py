@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, cast
 
-from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.exact import Number, exact, plain
 from allocsolve.models.result import CheckReport, Violation
 from allocsolve.report.codec import Record, builtins, decode, encode
 from allocsolve.report.solution import InstanceEntry
+
+if TYPE_CHECKING:
+    from allocsolve.instances.kinds import Problem
 
 __all__ = [
     "CheckDocument",
@@ -46,11 +48,11 @@ class CheckDocument(Record, frozen=True, kw_only=True):
     Attributes
     ----------
     value
-        The makespan recomputed from the schedule, null if there is none.
+        The objective value recomputed from the answer, null if there is none.
     """
 
     schema: Literal["allocsolve.check/1"] = "allocsolve.check/1"
-    kind: Literal["dag"] = "dag"
+    kind: Literal["dag", "coded", "fair"] = "dag"
     instance: InstanceEntry
     valid: bool
     violations: list[ViolationEntry]
@@ -67,10 +69,11 @@ class ClaimReport(CheckReport):
     warnings: Sequence[str] = ()
 
 
-def check_document(problem: DagProblem, report: ClaimReport) -> CheckDocument:
+def check_document(problem: Problem, report: ClaimReport) -> CheckDocument:
     """Return the document of a check."""
     origin = problem.origin
     return CheckDocument(
+        kind=cast('Literal["dag", "coded", "fair"]', problem.kind),
         instance=InstanceEntry(name=origin.name, format=origin.format, sha256=origin.sha256),
         valid=report.valid,
         violations=[ViolationEntry(rule=v.rule, message=v.message) for v in report.violations],

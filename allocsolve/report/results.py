@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,11 @@ from allocsolve.models.result import (
     Certificate,
     InstanceInfo,
     Objective,
-    Reason,
     Sense,
     SolverInfo,
-    Status,
     Termination,
 )
+from allocsolve.report.claims import Claim, claim_of_document
 from allocsolve.report.codec import snap
 from allocsolve.report.common import common_fields
 from allocsolve.report.solution import (
@@ -35,42 +34,14 @@ from allocsolve.report.solution import (
 )
 
 if TYPE_CHECKING:
-    from allocsolve.models.exact import Number
+    pass
 
 __all__ = [
-    "Claim",
     "document_to_bytes",
     "read_result",
     "read_solution",
     "result_to_document",
 ]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What a solution document says about a problem; nothing of it is checked.
-
-    Attributes
-    ----------
-    entries
-        The schedule with times snapped to the problem's grid, None if there is none.
-    value, bound
-        Claimed objective value and bound in units of the input.
-    sense, gap
-        Claimed sense (``"min"`` or ``"max"``) and relative gap.
-    sha256
-        Digest of the instance that the document was made for, None if it does not say.
-    """
-
-    entries: tuple[ScheduledTask, ...] | None
-    status: Status | None = None
-    objective: str | None = None
-    value: Fraction | None = None
-    bound: Fraction | None = None
-    reason: Reason | None = None
-    sha256: str | None = None
-    sense: str | None = None
-    gap: float | None = None
 
 
 def result_to_document(result: DagResult) -> DagSolution:
@@ -96,8 +67,8 @@ def document_to_bytes(document: DagSolution) -> bytes:
     return encode_solution(document)
 
 
-def read_solution(data: bytes, problem: DagProblem) -> Claim:
-    """Read what a solution document claims about a problem.
+def read_solution(data: bytes, problem: DagProblem) -> Claim[tuple[ScheduledTask, ...]]:
+    """Read what a solution document claims about a problem, times snapped to its grid.
 
     Raises
     ------
@@ -107,24 +78,17 @@ def read_solution(data: bytes, problem: DagProblem) -> Claim:
     return _claim(decode_solution(data, "dag", DagSolution), problem)
 
 
-def _claim(document: DagSolution, problem: DagProblem) -> Claim:
-    objective = document.objective or ObjectiveEntry()
-    certificate = document.certificate or CertificateEntry()
-    return Claim(
-        entries=_scheduled_tasks(document.schedule, problem),
-        status=Status(document.status) if document.status else None,
-        objective=objective.name,
-        value=_snapped(objective.value, problem),
-        bound=_snapped(objective.bound, problem),
-        reason=certificate.reason,
-        sha256=document.instance.sha256 if document.instance else None,
-        sense=objective.sense or None,
-        gap=objective.gap,
+def _claim(document: DagSolution, problem: DagProblem) -> Claim[tuple[ScheduledTask, ...]]:
+    claim = claim_of_document(document, _scheduled_tasks(document.schedule, problem))
+    return replace(
+        claim,
+        value=_snapped(claim.value, problem),
+        bound=_snapped(claim.bound, problem),
     )
 
 
-def _snapped(value: Number | None, problem: DagProblem) -> Fraction | None:
-    return None if value is None else snap(exact(value), problem.arrays.tick)
+def _snapped(value: Fraction | None, problem: DagProblem) -> Fraction | None:
+    return None if value is None else snap(value, problem.arrays.tick)
 
 
 def _scheduled_tasks(
@@ -180,7 +144,7 @@ def read_result(data: bytes, problem: DagProblem) -> DagResult:
     claim = _claim(document, problem)
     if claim.status is None or not document.termination:
         raise InputError("the document does not say how the run ended", path="$.termination")
-    answer = None if claim.entries is None else Schedule.from_entries(problem, claim.entries)
+    answer = None if claim.answer is None else Schedule.from_entries(problem, claim.answer)
     instance = document.instance or InstanceEntry()
     return DagResult(
         kind="dag",

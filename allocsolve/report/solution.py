@@ -10,6 +10,13 @@ from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import UNSET, UnsetType
 
+from allocsolve.models.coded.reason_types import (
+    BudgetBelowNeed,
+    LoadLimitBelowNeed,
+    PartitionOutOfReach,
+    StorageBelowNeed,
+    TooManyStragglers,
+)
 from allocsolve.models.dag.reason_types import (
     CriticalPath,
     DemandExceedsCapacity,
@@ -19,6 +26,7 @@ from allocsolve.models.dag.reason_types import (
 )
 from allocsolve.models.errors import InputError
 from allocsolve.models.exact import Number
+from allocsolve.models.fair.reason_types import SloConflict
 from allocsolve.models.result import SolverProof
 from allocsolve.report.codec import Record, builtins, encode, loads, to_record
 
@@ -36,7 +44,13 @@ __all__ = [
 ]
 
 AnyReason: TypeAlias = (
-    PositiveLagCycle
+    BudgetBelowNeed
+    | LoadLimitBelowNeed
+    | PartitionOutOfReach
+    | StorageBelowNeed
+    | TooManyStragglers
+    | SloConflict
+    | PositiveLagCycle
     | CriticalPath
     | DemandExceedsCapacity
     | NoEligibleNode

@@ -20,7 +20,7 @@ from allocsolve.models.fair.columns import (
     float_array,
 )
 from allocsolve.models.fair.data import Entity, FairDocument, Goal, GpuType, Job, Pair, Rounds
-from allocsolve.models.fair.settings import Settings, check_goal
+from allocsolve.models.fair.settings import Settings, check_goal, goal_of
 from allocsolve.models.fair.validate import (
     check_columns,
     check_entity,
@@ -199,6 +199,14 @@ class FairProblem:
         twin = copy.copy(self)
         object.__setattr__(twin, "name", name)
         object.__setattr__(twin, "origin", origin or InstanceInfo(name=name))
+        return twin
+
+    def aiming_at(self, name: str, settings: Settings) -> FairProblem:
+        """Return the same problem with another objective, without validating its data again."""
+        goal = goal_of(name, settings)
+        check_goal(goal)
+        twin = copy.copy(self)
+        object.__setattr__(twin, "objective", goal)
         return twin
 
     @property

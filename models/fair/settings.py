@@ -11,7 +11,7 @@ from allocsolve.models.errors import InputError, UsageError, suggest
 from allocsolve.models.fair.data import Goal
 from allocsolve.models.fields import is_real
 
-__all__ = ["OBJECTIVE_NAMES", "Settings", "check_goal"]
+__all__ = ["OBJECTIVE_NAMES", "SETTING_NAMES", "Settings", "check_goal", "goal_of"]
 
 OBJECTIVE_NAMES = (
     "leximin",
@@ -36,6 +36,9 @@ _CHOICES = {
     "split": ("equal", "weighted"),
     "normalise": ("equal_split", "none"),
 }
+
+SETTING_NAMES = ("alpha", *_CHOICES)
+"""Names of everything that may be set."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,17 @@ def _choice(key: str, text: str) -> str:
         allowed = ", ".join(_CHOICES[key])
         raise UsageError(f"{key} is '{text}'{suggest(text, _CHOICES[key])}\n  allowed: {allowed}")
     return text
+
+
+def goal_of(name: str, settings: Settings) -> Goal:
+    """Return the objective of an instance that has this name and these settings."""
+    return Goal(
+        name=name,
+        alpha=settings.alpha,
+        equal_split=settings.equal_split,
+        split=settings.split,
+        normalise=settings.normalise,
+    )
 
 
 def check_goal(goal: Goal) -> None:

@@ -104,8 +104,8 @@ def test_unknown_numbers_are_null(thirds: DagProblem) -> None:
 def test_a_float_is_snapped_back_onto_the_grid(thirds: DagProblem) -> None:
     """2/3 cannot be written as a decimal, but its nearest float can only mean 2/3 here."""
     claim = read_solution((HAND % (GOOD, "")).encode(), thirds)
-    assert claim.entries is not None
-    assert claim.entries[1] == ScheduledTask("b", Fraction(2, 3), Fraction(1), "n", 0)
+    assert claim.answer is not None
+    assert claim.answer[1] == ScheduledTask("b", Fraction(2, 3), Fraction(1), "n", 0)
     assert allocsolve.check(thirds, (HAND % (GOOD, "")).encode()).valid
 
 
@@ -114,8 +114,8 @@ def test_a_rounded_time_is_not_snapped(thirds: DagProblem) -> None:
     claim = read_solution(
         (HAND % (GOOD.replace("0.6666666666666666", "0.667"), "")).encode(), thirds
     )
-    assert claim.entries is not None
-    assert claim.entries[1].start == Fraction(667, 1000)
+    assert claim.answer is not None
+    assert claim.answer[1].start == Fraction(667, 1000)
 
 
 @given(
@@ -141,8 +141,8 @@ def test_decimals_are_read_exactly(start: object) -> None:
     problem = DagProblem(tasks=[Task(id="a", work=1)], nodes=[Node(id="n")])
     text = f'[{{"task": "a", "start": {start}, "end": {start}, "node": "n"}}]'
     claim = read_solution((HAND % (text, "")).encode(), problem)
-    assert claim.entries is not None
-    assert claim.entries[0].start == Fraction(str(start))
+    assert claim.answer is not None
+    assert claim.answer[0].start == Fraction(str(start))
 
 
 @given(st.floats(min_value=0, max_value=1e15, allow_nan=False))
