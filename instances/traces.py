@@ -126,7 +126,7 @@ def resolve_files(document: RecordT, folder: str | os.PathLike[str] | None) -> R
     return cast(RecordT, _resolved(document, folder, "$"))
 
 
-_SKIPPED = ("tasks", "edges", "links", "jobs", "types", "resources", "durations")
+_SKIPPED = ("tasks", "edges", "links", "jobs", "resources", "durations")
 """Tables without laws, which may be long."""
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from allocsolve.instances.registry import FORMATS, Format
 from allocsolve.models.dag.check import RULES
+from allocsolve.models.nodes import LAWS
 from allocsolve.solvers.routes import METHODS
 
 
@@ -61,6 +62,7 @@ def test_rows_have_unique_names() -> None:
         pytest.param("methods.md", [method.name for method in METHODS], id="methods"),
         pytest.param("formats.md", [row.name for row in FORMATS], id="formats"),
         pytest.param("checker.md", list(RULES), id="rules"),
+        pytest.param("runtime-laws.md", list(LAWS), id="runtime laws"),
     ],
 )
 def test_pages_describe_exactly_the_rows(checkout: Path, page: str, names: list[str]) -> None:
