@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.fair.answer import IDLE, FairAnswer
+from allocsolve.models.fair.data import Rounds
 from allocsolve.models.fair.objectives import isolated
+from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.settings import Settings
 
-__all__ = ["finish_time_ratios", "planned_ends", "round_progress"]
+__all__ = ["finish_time_ratios", "planned_ends", "round_length", "round_progress"]
 
 
 def planned_ends(answer: FairAnswer) -> FloatArray:
@@ -39,6 +44,11 @@ def planned_ends(answer: FairAnswer) -> FloatArray:
     return promised
 
 
+def round_length(problem: FairProblem) -> float:
+    """Return how long a round takes."""
+    return float((problem.rounds or Rounds(count=1)).length)
+
+
 def round_progress(answer: FairAnswer) -> tuple[FloatArray, FloatArray]:
     """Return pace and lost time of each job in each round, two float64 (R, n).
 
@@ -56,27 +66,49 @@ def round_progress(answer: FairAnswer) -> tuple[FloatArray, FloatArray]:
 
 
 def _round_ends(answer: FairAnswer) -> FloatArray:
-    jobs, settings = answer.problem.arrays.jobs, answer.problem.rounds
-    length = float(settings.length) if settings is not None else 360.0
+    jobs, length = answer.problem.arrays.jobs, round_length(answer.problem)
     pace, lost = round_progress(answer)
-    done = pace * (length - lost)
-    cycle = done.sum(axis=0)
     ends = np.where(jobs.remaining > 0, np.inf, jobs.arrival)
-    for i in np.flatnonzero((jobs.remaining > 0) & (cycle > 0)).tolist():
-        ends[i] = _end_in_rounds(jobs.remaining[i], pace[:, i], lost[:, i], length)
+    for i in np.flatnonzero((jobs.remaining > 0) & pace.any(axis=0)).tolist():
+        cycle = _Cycle(pace[:, i], lost[:, i], length, float(jobs.arrival[i]))
+        ends[i] = cycle.end_of(float(jobs.remaining[i]))
     return ends
 
 
-def _end_in_rounds(work: float, pace: FloatArray, lost: FloatArray, length: float) -> float:
-    """Return when the work is done if the rounds are repeated from time 0."""
-    done = pace * (length - lost)
-    total = np.cumsum(done)
-    cycles = max(int(np.ceil(work / total[-1])) - 1, 0)
-    left = work - cycles * total[-1]
-    r = int(np.searchsorted(total, left * (1 - 1e-12)))
-    r = min(r, len(total) - 1)
-    within = left - (total[r] - done[r])
-    return float((cycles * len(total) + r) * length + lost[r] + within / pace[r])
+@dataclass(frozen=True)
+class _Cycle:
+    """The rounds of one job, repeated from time 0; it works from its arrival on."""
+
+    pace: FloatArray
+    lost: FloatArray
+    length: float
+    arrival: float
+
+    def end_of(self, work: float) -> float:
+        """Return when so much work is done: a first cycle, whole cycles, a last one."""
+        count, begun = len(self.pace), int(self.arrival // self.length)
+        left, end = self._work(work, begun)
+        if end is not None:
+            return end
+        total = float((self.pace * (self.length - self.lost)).sum())
+        if total <= 0:
+            return math.inf
+        skipped = max(math.ceil(left / total) - 1, 0)
+        left, end = self._work(left - skipped * total, begun + (skipped + 1) * count)
+        if end is None:  # rounding left a little
+            left, end = self._work(left, begun + (skipped + 2) * count)
+        return math.inf if end is None else end
+
+    def _work(self, left: float, first: int) -> tuple[float, float | None]:
+        """Work for one cycle; return what is left, and when it was done if it was."""
+        for number in range(first, first + len(self.pace)):
+            r = number % len(self.pace)
+            begin = max(number * self.length + self.lost[r], self.arrival)
+            done = self.pace[r] * max((number + 1) * self.length - begin, 0.0)
+            if done > 0 and left <= done * (1 + 1e-12):
+                return 0.0, float(begin + left / self.pace[r])
+            left -= done
+        return left, None
 
 
 def finish_time_ratios(

@@ -43,8 +43,9 @@ def build(
 
 
 def _job(token: str, row: Sequence[float], demand: bool, fields: dict[str, Any]) -> Job:
-    amounts: dict[str, Any] = {f"g{j}": value for j, value in enumerate(row)}
-    return Job(id=token, **{"demand" if demand else "throughput": amounts}, **fields)
+    amounts: Any = {f"g{j}": value for j, value in enumerate(row)}
+    fields["demand" if demand else "throughput"] = amounts
+    return Job(id=token, **fields)
 
 
 def answer(problem: FairProblem, shares: object, **claims: Any) -> FairAnswer:
