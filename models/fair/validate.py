@@ -239,7 +239,7 @@ def find_notes(arrays: FairArrays, ids: Sequence[str], types: Sequence[str]) -> 
         )
     most = arrays.gang.max(initial=0)
     for j in np.flatnonzero((arrays.capacity > 0) & (arrays.capacity < most)).tolist():
-        gangs = (arrays.throughput[:, j] > 0) & (arrays.gang > arrays.capacity[j])
+        gangs = (arrays.throughput[:, j] > 0) & (arrays.gang > max(arrays.capacity[j], 1))
         large = np.flatnonzero(gangs).tolist()
         if large:
             named = _listed([ids[i] for i in large[:_NAMED]], len(large))

@@ -150,7 +150,7 @@ def _sum(case: _Case) -> float:
 def _nash(case: _Case) -> float:
     """Spend the budget in proportion to the weights, as demand of that utility does."""
     weight = case.weight
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         return float(weight @ np.log(weight * case.budget / (weight.sum() * case.unit)))
 
 
