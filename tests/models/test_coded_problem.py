@@ -35,7 +35,8 @@ def node(name: str = "w0", **fields: Any) -> Node:
 
 
 def problem(**fields: Any) -> CodedProblem:
-    return CodedProblem(**({"task": MatVec(rows=4), "nodes": [node()]} | fields))
+    defaults: dict[str, Any] = {"task": MatVec(rows=4), "nodes": [node()]}
+    return CodedProblem(**(defaults | fields))
 
 
 GRADIENT = Gradient(partitions=4, stragglers=1)
