@@ -20,11 +20,15 @@ from allocsolve.models.arrays import BoolArray, FloatArray, IntArray, frozen, of
 from allocsolve.models.coded.completion import Completion, Condition
 from allocsolve.models.coded.law_tails import by_source, source_labels
 from allocsolve.models.coded.law_terms import NoExactLaw
+from allocsolve.models.kernels import PLAIN_AT_ONCE, uncompiled
 
 __all__ = ["MOST_STATES", "Part", "parts_of"]
 
 MOST_STATES = 2**14
 """States of nodes that are enumerated at most."""
+
+_EVALUATIONS = 600
+"""Times at which a survival function is asked for a mean and some quantiles."""
 
 _BLOCK = 2**20
 """Numbers of one block of an enumeration."""
@@ -56,8 +60,14 @@ class _Threshold(Part):
         out = np.empty(len(late))
         common = math.gcd(*self.weights.tolist())
         weights, need = self.weights // common, -(-self.need // common)
-        threshold_survival(np.ascontiguousarray(late), self.first, weights, need, out)
+        with uncompiled(when=self._plain_seconds(need) < PLAIN_AT_ONCE):
+            threshold_survival(np.ascontiguousarray(late), self.first, weights, need, out)
         return out
+
+    def _plain_seconds(self, need: int) -> float:
+        """Return how long plain Python takes for a mean and some quantiles, roughly."""
+        sources = len(self.first) - 1
+        return _EVALUATIONS * (sources * 5e-6 + len(self.weights) * max(need, 0) * 3e-7)
 
 
 @dataclass(frozen=True, eq=False)

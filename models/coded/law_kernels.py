@@ -66,7 +66,9 @@ def _fail(
 ) -> float:
     """Return the probability for one time; the states are zero before."""
     state[0] = 1.0
-    low, high, rest, failed = 0, 0, np.sum(weight), 0.0
+    low, high, rest, failed = 0, 0, 0, 0.0
+    for j in range(weight.shape[0]):
+        rest += weight[j]
     for v in range(first.shape[0] - 1):
         count = first[v + 1] - first[v]
         gain = _rank(late, weight, first[v], count, tails, steps)
@@ -86,7 +88,9 @@ def _fail(
             low += 1
         if low > high:
             break
-    return failed + np.sum(state[low : high + 1])
+    for s in range(low, high + 1):
+        failed += state[s]
+    return failed
 
 
 @kernel
