@@ -21,6 +21,8 @@ __all__ = ["Offers", "Power", "best_gain", "least_cost", "offers_of", "unit_pric
 
 _BLOCK = 32_768
 """Jobs that are worked on at once, so that a million jobs need no more memory than these."""
+_MANY = 50_000
+"""Jobs from which on the compiled walk is used; it depends on nothing else, as bytes must not."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Offers:
         float64 (k,), least price of a unit of utility without a time cap.
     capped
         bool (k,), whether the time cap limits the job.
+    many
+        Whether so many jobs are asked for that a compiled walk is worth its loading.
     """
 
     part: slice
@@ -45,6 +49,7 @@ class Offers:
     price: FloatArray
     ratio: FloatArray
     capped: BoolArray
+    many: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,7 +104,8 @@ def offers_of(
             exchanges = arrays.exchanges[jobs]
         ratio = np.where(exchanges, _cheapest(reach, price), 0.0) + fixed
         capped = exchanges & arrays.time_cap
-        yield Offers(part, reach, price + fixed[:, None] * reach, ratio, capped)
+        many = len(rows) >= _MANY
+        yield Offers(part, reach, price + fixed[:, None] * reach, ratio, capped, many)
 
 
 def _cheapest(reach: FloatArray, price: FloatArray) -> FloatArray:
@@ -138,6 +144,8 @@ def least_cost(offers: Offers, utility: FloatArray) -> tuple[FloatArray, FloatAr
     tuple of two float64 (k,)
         The cost, infinite beyond the reach of the job, and its derivative from the left.
     """
+    if offers.many:
+        return _walked_cost(offers, utility)
     cost = np.where(offers.capped & (utility > 0), np.inf, utility * offers.ratio)
     for low, low_price, high, high_price in _segments(offers):
         inside = offers.capped & (low < utility) & (utility <= high)
@@ -161,6 +169,8 @@ def best_gain(offers: Offers, gain: Power, floor: FloatArray | None = None) -> F
     without limit.
     """
     least = np.zeros(len(offers.ratio)) if floor is None else floor
+    if offers.many and gain.alpha in (0, 1):
+        return _walked_gain(offers, gain, least)
     best = np.full(len(offers.ratio), -np.inf)
     for low, low_price, high, high_price in _segments(offers):
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -170,6 +180,29 @@ def best_gain(offers: Offers, gain: Power, floor: FloatArray | None = None) -> F
         inside = offers.capped & (low < high) & (least <= high)
         best = np.where(inside & (value > best), value, best)
     return np.where(offers.capped, best, _uncapped_gain(offers.ratio, gain, least))
+
+
+def _walked_cost(offers: Offers, utility: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Do as :func:`least_cost`: a job that wants nothing takes its floor."""
+    from allocsolve.models.fair.response_kernels import walk
+
+    nothing = np.zeros(len(utility))
+    _, cost, slope = walk(offers.reach, offers.price, nothing, utility, False)
+    if offers.capped.all():
+        return cost, slope
+    uncapped = utility * offers.ratio
+    return np.where(offers.capped, cost, uncapped), np.where(offers.capped, slope, offers.ratio)
+
+
+def _walked_gain(offers: Offers, gain: Power, floor: FloatArray) -> FloatArray:
+    """Do as :func:`best_gain` for logarithms and linear gains."""
+    from allocsolve.models.fair.response_kernels import walk
+
+    utility, cost, _ = walk(offers.reach, offers.price, gain.weight, floor, gain.alpha == 0)
+    value: FloatArray = gain.value(utility) - cost
+    if offers.capped.all():
+        return value
+    return np.where(offers.capped, value, _uncapped_gain(offers.ratio, gain, floor))
 
 
 def _uncapped_gain(ratio: FloatArray, gain: Power, floor: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ from allocsolve.models.fair.bounds import lower_bounds
 from allocsolve.models.fair.certificates import TIGHT, ceilings, certified_bound, price_bound
 from allocsolve.models.fair.check import check
 from allocsolve.models.fair.envy import envy_ratios
+from allocsolve.models.fair.kernel_sets import CERTIFICATES
 from allocsolve.models.fair.objectives import OBJECTIVES, evaluate, scale, sense_of
 from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.fair.response_kernels import walk
 from allocsolve.models.fair.responses import Power, best_gain, least_cost, offers_of
 from allocsolve.models.fair.settings import OBJECTIVE_NAMES, Settings
 from allocsolve.models.fair.split import equal_split
@@ -347,3 +350,40 @@ def test_a_million_jobs_are_certified_block_by_block() -> None:
     for name in ("nash", "total_throughput"):
         once = price_bound(small, name, prices)
         assert price_bound(large, name, prices) == pytest.approx(copies * once, rel=1e-11)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_compiled_walk_gives_the_closed_forms(seed: int) -> None:
+    """Two ways to the same optimum: all segments, and a walk along the hull."""
+    problem, rng = draw(seed, n=60, m=5), np.random.default_rng(seed)
+    rows = np.flatnonzero(problem.arrays.reachable)
+    prices = rng.random(5) * rng.integers(0, 2, 5)
+    (offers,) = offers_of(problem.arrays, prices, rows)
+    many, most = replace(offers, many=True), offers.reach.max(axis=1)
+    for part in (0.0, 0.4, 1.0, 1.5):
+        found = [least_cost(of, part * most) for of in (offers, many)]
+        for one, other in zip(*found, strict=True):
+            fine = np.isfinite(found[0][0]) & (part * most > 0)  # at 0 any slope below is one
+            assert one[fine] == pytest.approx(other[fine], rel=1e-12, abs=1e-14)
+        for alpha in (0.0, 1.0):
+            gain = Power(problem.arrays.weight[rows], alpha)
+            first, second = (best_gain(of, gain, part * most) for of in (offers, many))
+            assert first == pytest.approx(second, rel=1e-12, abs=1e-14)
+
+
+def test_the_compiled_walk_gives_the_bytes_of_plain_python() -> None:
+    """No fast mathematics: whoever compiles, the certificate is the same to the last bit."""
+    problem = draw(3, n=40, m=4)
+    rows = np.flatnonzero(problem.arrays.reachable)
+    (offers,) = offers_of(problem.arrays, np.array([0.3, 0.0, 1.1, 0.7]), rows)
+    plain = getattr(walk, "py_func", walk)
+    weight, floor = problem.arrays.weight[rows], 0.2 * offers.reach.max(axis=1)
+    for linear in (False, True):
+        arguments = (offers.reach, offers.price, weight, floor, linear)
+        assert walk(*arguments).tobytes() == plain(*arguments).tobytes()
+
+
+def test_the_kernels_are_built_by_name() -> None:
+    """`allocsolve doctor --compile` needs a function that calls each kernel."""
+    assert CERTIFICATES.build() >= 0
+    assert CERTIFICATES.is_ready()
