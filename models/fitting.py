@@ -286,4 +286,4 @@ def anderson_darling(samples: FloatArray, law: RuntimeLaw) -> float:
     odd = 2.0 * np.arange(1, x.size + 1) - 1.0
     lower = np.log(np.maximum(law.cdf(x), _LEAST))
     upper = np.log(np.maximum(law.survival(x), _LEAST))[::-1]
-    return float(-x.size - odd @ (lower + upper) / x.size)
+    return float(-x.size - (odd * (lower + upper)).sum() / x.size)

@@ -26,6 +26,9 @@ from allocsolve.models.nodes import (
 
 __all__ = ["FAMILIES", "Data", "Family"]
 
+_MANY = 5_000
+"""Durations beyond which an iteration begins with a part of them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Data:
@@ -127,7 +130,7 @@ def _weibull(data: Data, _: RuntimeLaw | None) -> RuntimeLaw:
     def slope(log_shape: float) -> float:
         shape = math.exp(log_shape)
         weights = np.exp(shape * (logs - top))
-        return float(weights @ logs / weights.sum()) - 1.0 / shape - middle
+        return float((weights * logs).sum() / weights.sum()) - 1.0 / shape - middle
 
     high = 1.0
     while slope(high) < 0 and high < 60:
@@ -254,24 +257,27 @@ def _factor(base: float, slow: float) -> float:
 def _mixture(data: Data, start: RuntimeLaw | None) -> RuntimeLaw:
     """Fit two lognormal parts by expectation-maximisation (Dempster, Laird and Rubin, 1977).
 
-    It begins at three splits of the sorted durations and keeps the most likely end, or takes a
-    few steps from the law that is given. No part may be narrower than a thousandth of the
-    whole, since the likelihood has no bound there.
+    Without a law to begin at it tries three splits of the sorted durations, of many durations
+    with a part of them, and keeps the most likely end; then it takes some steps with all durations.
+    No part may be narrower than a thousandth of the whole, since the likelihood has no bound there.
     """
     logs = np.sort(np.log(data.times))
     floor = 1e-3 * float(logs.std())
     if isinstance(start, Mixture):
-        begins, steps = [_responsibility(logs, _numbers(start))], 40
+        begin = _numbers(start)
     else:
-        steps = 500
-        cuts = [round(logs.size * share) for share in (0.5, 0.8, 0.95)]
-        begins = [(np.arange(logs.size) < cut).astype(np.float64) for cut in cuts]
-    _, best = max(
-        (_expect_maximise(logs, share, floor, steps) for share in begins), key=lambda x: x[0]
-    )
+        begin = _likeliest(logs[:: 1 + logs.size // _MANY], floor)
+    _, best = _expect_maximise(logs, _expect(logs, begin)[1], floor, steps=40)
     weight, mean_1, std_1, mean_2, std_2 = best
-    parts = [Lognormal(mean_1, std_1), Lognormal(mean_2, std_2)]
-    return Mixture(tuple(parts), (weight, 1.0 - weight))
+    return Mixture((Lognormal(mean_1, std_1), Lognormal(mean_2, std_2)), (weight, 1.0 - weight))
+
+
+def _likeliest(logs: FloatArray, floor: float) -> _Numbers:
+    """Return the most likely end of three beginnings, which split the sorted durations."""
+    cuts = [round(logs.size * share) for share in (0.5, 0.8, 0.95)]
+    begins = [(np.arange(logs.size) < cut).astype(np.float64) for cut in cuts]
+    ends = [_expect_maximise(logs, share, floor, steps=500) for share in begins]
+    return max(ends, key=lambda end: end[0])[1]
 
 
 _Numbers = tuple[float, float, float, float, float]
@@ -285,13 +291,14 @@ def _numbers(law: Mixture) -> _Numbers:
 def _expect_maximise(
     logs: FloatArray, share: FloatArray, floor: float, steps: int
 ) -> tuple[float, _Numbers]:
+    """Return the mean log-likelihood of the logarithms, up to a constant, and the parameters."""
     before = -math.inf
     for _ in range(steps):
         numbers = _maximise(logs, share, floor)
-        likelihood = float(_log_sum(logs, numbers).sum())
-        if likelihood - before <= 1e-9 * abs(likelihood):
+        likelihood, share = _expect(logs, numbers)
+        if likelihood - before <= 1e-8:
             break
-        before, share = likelihood, _responsibility(logs, numbers)
+        before = likelihood
     return likelihood, numbers
 
 
@@ -299,11 +306,18 @@ def _maximise(logs: FloatArray, share: FloatArray, floor: float) -> _Numbers:
     found = []
     for part in (share, 1.0 - share):
         total = max(float(part.sum()), 1e-12)
-        mean = float(part @ logs) / total
-        spread = math.sqrt(max(float(part @ (logs - mean) ** 2) / total, 0.0))
+        mean = float((part * logs).sum()) / total
+        spread = math.sqrt(max(float((part * (logs - mean) ** 2).sum()) / total, 0.0))
         found += [mean, max(spread, floor)]
     weight = min(max(float(share.mean()), 1e-9), 1.0 - 1e-9)
     return weight, found[0], found[1], found[2], found[3]
+
+
+def _expect(logs: FloatArray, numbers: _Numbers) -> tuple[float, FloatArray]:
+    """Return the mean log-likelihood, and how much each duration belongs to the first part."""
+    first, second = _log_parts(logs, numbers)
+    total = np.logaddexp(first, second)
+    return float(total.mean()), np.exp(first - total)
 
 
 def _log_parts(logs: FloatArray, numbers: _Numbers) -> tuple[FloatArray, FloatArray]:
@@ -313,18 +327,10 @@ def _log_parts(logs: FloatArray, numbers: _Numbers) -> tuple[FloatArray, FloatAr
     return first, second
 
 
-def _log_sum(logs: FloatArray, numbers: _Numbers) -> FloatArray:
-    return np.asarray(np.logaddexp(*_log_parts(logs, numbers)))
-
-
-def _responsibility(logs: FloatArray, numbers: _Numbers) -> FloatArray:
-    first, second = _log_parts(logs, numbers)
-    return np.asarray(np.exp(first - np.logaddexp(first, second)))
-
-
 def _mixture_density(law: RuntimeLaw, t: FloatArray) -> FloatArray:
     logs = np.log(t)
-    return _log_sum(logs, _numbers(cast(Mixture, law))) - logs - math.log(2 * math.pi) / 2
+    parts = _log_parts(logs, _numbers(cast(Mixture, law)))
+    return np.asarray(np.logaddexp(*parts) - logs - math.log(2 * math.pi) / 2)
 
 
 _ROWS = (

@@ -60,6 +60,16 @@ def test_estimates_are_near_the_truth(law: RuntimeLaw) -> None:
     np.testing.assert_allclose(found.cdf(law.quantile(p)), p, atol=0.01)
 
 
+def test_both_ways_to_begin_a_mixture_end_alike() -> None:
+    """Of many durations the iteration begins with a part; it must not lose the rare mode."""
+    samples = sample(TWO_PARTS, 60_000)
+    whole, part = only(samples, "mixture").law, only(samples[:15_000], "mixture").law
+    assert isinstance(whole, Mixture)
+    assert isinstance(part, Mixture)
+    assert whole.weights[1] == pytest.approx(0.1, abs=0.005)
+    assert part.weights[1] == pytest.approx(0.1, abs=0.01)
+
+
 @pytest.mark.parametrize(
     ("family", "peer"),
     [

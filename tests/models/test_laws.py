@@ -235,6 +235,20 @@ def test_infinite_moments_are_infinite(law: RuntimeLaw, mean: float, variance: f
     assert (law.tail_index() <= 1) == math.isinf(mean)
 
 
+@pytest.mark.parametrize(
+    "law",
+    [
+        pytest.param(Weibull(0.003, 1.0), id="weibull"),
+        pytest.param(Lognormal(0.0, 60.0), id="lognormal"),
+    ],
+)
+def test_moments_beyond_the_floats_are_infinite(law: RuntimeLaw) -> None:
+    """They are finite on paper, but no float holds them; an overflow must not end the run."""
+    assert law.mean() == math.inf
+    assert law.variance() == math.inf
+    assert np.isfinite(law.quantile(array(0.5))[0])
+
+
 def test_a_steep_weibull_law_keeps_its_variance() -> None:
     """The difference of two gamma functions cancels for large shapes; the limit is Gumbel's."""
     for shape in (999.0, 1001.0, 1e6):
