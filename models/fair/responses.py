@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -36,8 +37,10 @@ class Offers:
     reach, price
         float64 (k, m), utility and price of a full time share of a type; both 0 where the
         type brings nothing.
-    ratio
-        float64 (k,), least price of a unit of utility without a time cap.
+    fixed
+        float64 (k,), price of what a unit of utility demands beside any type.
+    exchanges
+        bool (k,), whether types bring the job anything at all.
     capped
         bool (k,), whether the time cap limits the job.
     many
@@ -47,9 +50,15 @@ class Offers:
     part: slice
     reach: FloatArray
     price: FloatArray
-    ratio: FloatArray
+    fixed: FloatArray
+    exchanges: BoolArray
     capped: BoolArray
     many: bool = False
+
+    @cached_property
+    def ratio(self) -> FloatArray:
+        """Least price of a unit of utility without a time cap, float64 (k,)."""
+        return np.where(self.exchanges, _cheapest(self.reach, self.price), self.fixed)
 
 
 @dataclass(frozen=True)
@@ -102,10 +111,11 @@ def offers_of(
         if arrays.demand is not None:
             fixed = arrays.gang[jobs] * (arrays.demand[jobs] @ paid)
             exchanges = arrays.exchanges[jobs]
-        ratio = np.where(exchanges, _cheapest(reach, price), 0.0) + fixed
         capped = exchanges & arrays.time_cap
         many = len(rows) >= _MANY
-        yield Offers(part, reach, price + fixed[:, None] * reach, ratio, capped, many)
+        if arrays.demand is not None:
+            price += fixed[:, None] * reach
+        yield Offers(part, reach, price, fixed, exchanges, capped, many)
 
 
 def _cheapest(reach: FloatArray, price: FloatArray) -> FloatArray:
@@ -122,7 +132,7 @@ def unit_prices(offers: Offers, time_price: FloatArray) -> FloatArray:
     for these y in every allocation (linear programming duality).
     """
     within = _cheapest(offers.reach, offers.price + time_price[:, None])
-    return np.where(offers.capped, within, offers.ratio)
+    return within if offers.capped.all() else np.where(offers.capped, within, offers.ratio)
 
 
 def _segments(offers: Offers) -> Iterator[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
@@ -146,7 +156,8 @@ def least_cost(offers: Offers, utility: FloatArray) -> tuple[FloatArray, FloatAr
     """
     if offers.many:
         return _walked_cost(offers, utility)
-    cost = np.where(offers.capped & (utility > 0), np.inf, utility * offers.ratio)
+    free = 0.0 if offers.capped.all() else utility * offers.ratio
+    cost = np.where(offers.capped & (utility > 0), np.inf, free)
     for low, low_price, high, high_price in _segments(offers):
         inside = offers.capped & (low < utility) & (utility <= high)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -159,7 +170,7 @@ def least_cost(offers: Offers, utility: FloatArray) -> tuple[FloatArray, FloatAr
             chord = (cost - offers.price[:, j]) / (utility - offers.reach[:, j])
             left = offers.capped & (offers.reach[:, j] < utility)
             slope = np.where(left & (chord > slope), chord, slope)
-    return cost, np.where(offers.capped, slope, offers.ratio)
+    return cost, slope if offers.capped.all() else np.where(offers.capped, slope, offers.ratio)
 
 
 def best_gain(offers: Offers, gain: Power, floor: FloatArray | None = None) -> FloatArray:
@@ -168,10 +179,10 @@ def best_gain(offers: Offers, gain: Power, floor: FloatArray | None = None) -> F
     Minus infinity where the floor is out of reach, infinity where utility is free and
     without limit.
     """
-    least = np.zeros(len(offers.ratio)) if floor is None else floor
+    least = np.zeros(len(offers.reach)) if floor is None else floor
     if offers.many and gain.alpha in (0, 1):
         return _walked_gain(offers, gain, least)
-    best = np.full(len(offers.ratio), -np.inf)
+    best = np.full(len(offers.reach), -np.inf)
     for low, low_price, high, high_price in _segments(offers):
         with np.errstate(divide="ignore", invalid="ignore"):
             slope = (high_price - low_price) / (high - low)
@@ -179,6 +190,8 @@ def best_gain(offers: Offers, gain: Power, floor: FloatArray | None = None) -> F
             value = gain.value(utility) - (low_price + slope * (utility - low))
         inside = offers.capped & (low < high) & (least <= high)
         best = np.where(inside & (value > best), value, best)
+    if offers.capped.all():
+        return best
     return np.where(offers.capped, best, _uncapped_gain(offers.ratio, gain, least))
 
 
