@@ -7,13 +7,18 @@ coefficients were computed with 40 digits.
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TypeAlias
 
-from allocsolve.models.arrays import FloatArray
+import numpy as np
+import numpy.typing as npt
+
+from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.kernels import kernel
 from allocsolve.models.random import GROUP, Place, Single, Words, philox
 
 __all__ = ["exponential32", "raise_e", "take_minus_log"]
+
+Bits32: TypeAlias = npt.NDArray[np.int32]
 
 _ROOT32 = np.int32(0x3F3504F3)
 _ROOT64 = np.int64(0x3FE6A09E667F3BCD)
@@ -46,18 +51,31 @@ def exponential32(out: Single, words: Words, keys: Words, group: int, place: Pla
     quarter = GROUP // 4
     flat, spare = words[0], words[1]
     philox(flat.reshape((4, quarter)), keys, group * quarter, place[0], place[1], place[2])
-    # Numbers and their bits are read and written in different loops, else none is vectorized.
-    uniform, bits = spare.view(np.float32), spare.view(np.int32)
-    for i in range(GROUP):
-        uniform[i] = (np.float32(flat[i]) + _HALF32) * _STEP32
-    mantissa = flat.view(np.int32)
-    for i in range(GROUP):
-        scale = (bits[i] - _ROOT32) >> _MANTISSA32
-        mantissa[i] = bits[i] - (scale << _MANTISSA32)
-        out[i] = np.float32(scale)
-    reduced = flat.view(np.float32)
-    for i in range(GROUP):
-        out[i] = _minus_log32(reduced[i], out[i])
+    # Each loop reads and writes memory of one type, else it would not be vectorized.
+    _to_unit(spare.view(np.float32), flat)
+    _split32(flat.view(np.int32), out, spare.view(np.int32))
+    _join_log32(out, flat.view(np.float32))
+
+
+@kernel
+def _to_unit(out: Single, words: Words) -> None:
+    for i in range(out.size):
+        out[i] = (np.float32(words[i]) + _HALF32) * _STEP32
+
+
+@kernel
+def _split32(mantissa: Bits32, scale: Single, bits: Bits32) -> None:
+    """Split positive numbers into a mantissa near 1 and a power of 2."""
+    for i in range(bits.size):
+        power = np.int32(np.int32(bits[i] - _ROOT32) >> _MANTISSA32)
+        mantissa[i] = np.int32(bits[i] - np.int32(power << _MANTISSA32))
+        scale[i] = np.float32(power)
+
+
+@kernel
+def _join_log32(out: Single, mantissa: Single) -> None:
+    for i in range(out.size):
+        out[i] = _minus_log32(mantissa[i], out[i])
 
 
 @kernel
@@ -86,21 +104,29 @@ def take_minus_log(out: FloatArray, scratch: FloatArray) -> None:
         float64 (2, k), memory that is overwritten.
     """
     scratch[0, :] = out
-    bits, mantissa = scratch[0].view(np.int64), scratch[1].view(np.int64)
+    _split64(scratch[1].view(np.int64), out, scratch[0].view(np.int64))
+    _join_log64(out, scratch[1])
+
+
+@kernel
+def _split64(mantissa: IntArray, scale: FloatArray, bits: IntArray) -> None:
+    for i in range(bits.size):
+        power = (bits[i] - _ROOT64) >> _MANTISSA64
+        mantissa[i] = bits[i] - (power << _MANTISSA64)
+        scale[i] = np.float64(power)
+
+
+@kernel
+def _join_log64(out: FloatArray, mantissa: FloatArray) -> None:
     for i in range(out.size):
-        scale = (bits[i] - _ROOT64) >> _MANTISSA64
-        mantissa[i] = bits[i] - (scale << _MANTISSA64)
-        out[i] = np.float64(scale)
-    reduced = scratch[1]
-    for i in range(out.size):
-        out[i] = _minus_log64(reduced[i], out[i])
+        out[i] = _minus_log64(mantissa[i], out[i])
 
 
 @kernel
 def _minus_log64(mantissa: float, scale: float) -> float:
     """Return ``-log(mantissa 2^scale)``, 1/sqrt(2) <= mantissa < sqrt(2)."""
     f = mantissa - 1.0
-    s = f / (2.0 + f)
+    s = float(np.divide(f, 2.0 + f))  # the operator would test for zero, and not vectorize
     z = s * s
     p = 0.0730822484252170293 * z + 0.0766586080027802063
     p = p * z + 0.0909144456263086104
@@ -123,20 +149,36 @@ def raise_e(out: FloatArray, scratch: FloatArray) -> None:
     scratch
         float64 (1, k), memory that is overwritten.
     """
-    bits, power = scratch[0].view(np.int64), scratch[0]
+    _binary_powers(scratch[0].view(np.int64), out)
+    _join_exponential(out, scratch[0])
+
+
+@kernel
+def _binary_powers(bits: IntArray, exponents: FloatArray) -> None:
+    """Write the bits of 2 to the rounded binary logarithm of ``exp``."""
+    for i in range(bits.size):
+        bits[i] = (np.int64(_rounded(exponents[i])) + 1023) << _MANTISSA64
+
+
+@kernel
+def _rounded(exponent: float) -> float:
+    x = exponent if exponent < _LARGEST else _LARGEST
+    x = x if x > _SMALLEST else _SMALLEST
+    return float(np.floor(x * 1.4426950408889634 + 0.5))
+
+
+@kernel
+def _join_exponential(out: FloatArray, power: FloatArray) -> None:
     for i in range(out.size):
-        x = out[i] if out[i] < _LARGEST else _LARGEST
-        x = x if x > _SMALLEST else _SMALLEST
-        bits[i] = (np.int64(np.floor(x * 1.4426950408889634 + 0.5)) + 1023) << _MANTISSA64
-    for i in range(out.size):
-        out[i] = np.inf if out[i] > _LARGEST else _exponential(out[i]) * power[i]
+        value = _exponential(out[i]) * power[i]
+        out[i] = np.inf if out[i] > _LARGEST else value
 
 
 @kernel
 def _exponential(number: float) -> float:
     """Return ``exp(number) / 2^k`` with ``k`` the rounded binary logarithm."""
+    k = _rounded(number)
     x = number if number > _SMALLEST else _SMALLEST
-    k = np.floor(x * 1.4426950408889634 + 0.5)
     r = (x - k * _LN2_HIGH) - k * _LN2_LOW
     p = 2.09146793765839351e-9 * r + 2.51052063739570111e-8
     p = p * r + 2.75572736613486362e-7

@@ -6,7 +6,7 @@ the methods below; no base class is needed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,14 +37,14 @@ class Running:
 
 @dataclass(frozen=True)
 class Situation:
-    """What a dispatcher sees at one moment.
+    """What a dispatcher sees at one moment; all times are ticks of the instance.
 
     Attributes
     ----------
     time
-        Now, in input units.
+        Now.
     ready
-        Tasks whose predecessors have ended and of which no copy runs, by planned start.
+        Tasks that may start and of which no copy runs, by planned start.
     idle
         Number of free slots of each node that is up and has one.
     running
@@ -52,8 +52,7 @@ class Situation:
     expected
         Expected duration of each task (row) on each node (column), infinite where it cannot run.
     arrival
-        Task and node to the earliest moment at which the data of the task is on the node;
-        pairs that are absent have theirs already.
+        Of a task on a node: when its data is there. A copy that starts before waits on the node.
     planned_node, planned_start
         The plan: node (-1 for none) and start of each task.
     """
@@ -63,7 +62,7 @@ class Situation:
     idle: Mapping[int, int]
     running: Sequence[Running]
     expected: FloatArray
-    arrival: Mapping[tuple[int, int], float]
+    arrival: Callable[[int, int], float]
     planned_node: IntArray
     planned_start: FloatArray
 

@@ -72,8 +72,8 @@ _HIGH_BITS = np.uint64(20)
 _DROPPED = np.uint64(12)
 
 
-def round_keys(seed: int, streams: int) -> Words:
-    """Return the keys of all rounds of the streams 0, 1, ...
+def round_keys(seed: int, streams: int, first: int = 0) -> Words:
+    """Return the keys of all rounds of the streams ``first``, ``first + 1``, ...
 
     Parameters
     ----------
@@ -85,12 +85,12 @@ def round_keys(seed: int, streams: int) -> Words:
     uint32 (streams, 20)
         The two key words of each of the ten rounds.
     """
-    first = np.full(streams, seed & _WORD, np.uint64)
-    second = np.arange(streams, dtype=np.uint64)
+    lower = np.full(streams, seed & _WORD, np.uint64)
+    names = np.arange(first, first + streams, dtype=np.uint64)
     keys = np.empty((streams, 20), np.uint32)
     for number in range(10):
-        keys[:, 2 * number] = (first + np.uint64(number * _BUMPS[0])) & _LOW
-        keys[:, 2 * number + 1] = (second + np.uint64(number * _BUMPS[1])) & _LOW
+        keys[:, 2 * number] = (lower + np.uint64(number * _BUMPS[0])) & _LOW
+        keys[:, 2 * number + 1] = (names + np.uint64(number * _BUMPS[1])) & _LOW
     return keys
 
 
@@ -209,7 +209,8 @@ def uniforms(
     """
     groups = np.arange(first // GROUP, (first + count - 1) // GROUP + 1, dtype=np.uint64)
     half = GROUP // 2
-    counter: _Longs = (groups[:, None] * np.uint64(half) + np.arange(half, dtype=np.uint64)).ravel()
+    counter: _Longs = np.add.outer(groups * np.uint64(half), np.arange(half, dtype=np.uint64))
+    counter = counter.ravel()
     a, b, c, d = _philox_arrays(counter, purpose, draw, top_word(seed), seed & _WORD, stream)
     high, low = (np.stack(pair).reshape(2, -1, half) for pair in ((a, c), (b, d)))
     bits = (high << _HIGH_BITS) | (low >> _DROPPED)

@@ -106,8 +106,7 @@ def invert(v: FloatArray, scratch: FloatArray, code: int, a: FloatArray) -> None
     elif code <= _GAMMA:
         _invert_normal(v, scratch, code, a)
     elif code == _BIMODAL:
-        for i in range(v.size):
-            v[i] = a[0] if 1.0 - v[i] <= a[2] else a[1]
+        _choose(v, a[0], a[1], a[2])
     else:
         count = int(a[0])
         for i in range(v.size):
@@ -116,25 +115,32 @@ def invert(v: FloatArray, scratch: FloatArray, code: int, a: FloatArray) -> None
 
 
 @kernel
+def _choose(v: FloatArray, low: float, high: float, share: float) -> None:
+    for i in range(v.size):
+        v[i] = low if 1.0 - v[i] <= share else high
+
+
+@kernel
 def _invert_exponential(v: FloatArray, scratch: FloatArray, code: int, a: FloatArray) -> None:
     """Draw the laws that are functions of an exponential variable."""
     take_minus_log(v, scratch)
     if code == _EXPONENTIAL:
-        for i in range(v.size):
-            v[i] = a[0] + a[1] * v[i]
+        _shift_and_scale(v, a[0], a[1])
     elif code == _PARETO:
-        for i in range(v.size):
-            v[i] = a[1] * v[i]
+        _shift_and_scale(v, 0.0, a[1])
         raise_e(v, scratch)
-        for i in range(v.size):
-            v[i] = a[0] * v[i]
+        _shift_and_scale(v, 0.0, a[0])
     else:
         take_minus_log(v, scratch)
-        for i in range(v.size):
-            v[i] = -a[2] * v[i]
+        _shift_and_scale(v, 0.0, -a[2])
         raise_e(v, scratch)
-        for i in range(v.size):
-            v[i] = a[0] + a[1] * v[i]
+        _shift_and_scale(v, a[0], a[1])
+
+
+@kernel
+def _shift_and_scale(v: FloatArray, shift: float, scale: float) -> None:
+    for i in range(v.size):
+        v[i] = shift + scale * v[i]
 
 
 @kernel
@@ -147,8 +153,7 @@ def _invert_normal(v: FloatArray, scratch: FloatArray, code: int, a: FloatArray)
     take_minus_log(tail, scratch)
     normal_quantile(v, tail)
     if code == _LOGNORMAL:
-        for i in range(v.size):
-            v[i] = a[0] + a[1] * v[i]
+        _shift_and_scale(v, a[0], a[1])
     else:
         for i in range(v.size):
             v[i] = _gamma_logarithm(v[i], a)
@@ -168,7 +173,7 @@ def _gamma_logarithm(z: float, a: FloatArray) -> float:
     p = p * x + a[at + 3]
     p = p * x + a[at + 2]
     p = p * x + a[at + 1]
-    return p * x + a[at]
+    return float(p * x + a[at])
 
 
 @kernel

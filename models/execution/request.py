@@ -11,10 +11,13 @@ from allocsolve.models.nodes import RuntimeLaw
 from allocsolve.models.ports import Dispatcher
 from allocsolve.models.random import LARGEST_REPLICATION, FloatType
 
-__all__ = ["DEFAULT_REPLICATIONS", "SimulationRequest"]
+__all__ = ["DEFAULT_REPLICATIONS", "DEFAULT_UNDER_POLICY", "SimulationRequest"]
 
 DEFAULT_REPLICATIONS = 10_000
 """Replications if neither their number nor a precision is given."""
+
+DEFAULT_UNDER_POLICY = 500
+"""The same where a policy decides, which plain Python replays event by event."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +28,8 @@ class SimulationRequest:
     ----------
     replications
         Number of replications; with ``precision`` the largest number allowed. None is
-        ``DEFAULT_REPLICATIONS``, or as many as the precision needs.
+        ``DEFAULT_REPLICATIONS``
+        (``DEFAULT_UNDER_POLICY`` under a policy), or as many as the precision needs.
     precision
         Stop when the half width of the 95 % interval of the mean is at most this share of it.
     seed

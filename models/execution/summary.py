@@ -6,6 +6,8 @@ All intervals have level 95 %. Samples may be infinite (work that never ends).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +18,14 @@ from allocsolve.models.execution.outcome import Comparison, Interval
 
 __all__ = [
     "Moments",
+    "Summary",
     "compare",
     "mean_interval",
     "moments",
     "quantile",
     "quantile_interval",
     "replications_needed",
+    "summarize",
     "wilson_interval",
 ]
 
@@ -35,7 +39,7 @@ class Moments(NamedTuple):
 
     mean: float
     std: float
-    count: int
+    size: int
 
 
 def moments(samples: FloatArray) -> Moments:
@@ -49,9 +53,9 @@ def moments(samples: FloatArray) -> Moments:
 
 def mean_interval(of: Moments) -> Interval | None:
     """Return the interval of the mean by Student's law, None if the samples are not finite."""
-    if not math.isfinite(of.std) or of.count < 2:
+    if not math.isfinite(of.std) or of.size < 2:
         return None
-    half = _student(of.count - 1) * of.std / math.sqrt(of.count)
+    half = _student(of.size - 1) * of.std / math.sqrt(of.size)
     return of.mean - half, of.mean + half
 
 
@@ -134,9 +138,9 @@ def replications_needed(pilot: Moments, precision: float) -> int:
         At least the size of the pilot; the pilot's size if its moments are not finite.
     """
     if not math.isfinite(pilot.std) or pilot.mean == 0:
-        return pilot.count
-    wanted = (_student(pilot.count - 1) * pilot.std / (precision * abs(pilot.mean))) ** 2
-    return max(pilot.count, math.ceil(wanted))
+        return pilot.size
+    wanted = (_student(pilot.size - 1) * pilot.std / (precision * abs(pilot.mean))) ** 2
+    return max(pilot.size, math.ceil(wanted))
 
 
 def compare(names: tuple[str, str], first: FloatArray, second: FloatArray) -> Comparison:
@@ -149,3 +153,49 @@ def compare(names: tuple[str, str], first: FloatArray, second: FloatArray) -> Co
     paired = difference.std**2
     reduction = apart / paired if paired > 0 else math.inf
     return Comparison(*names, difference.mean, mean_interval(difference), better, reduction)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Statistics of the samples of one plan; see :class:`Simulation` for the meaning."""
+
+    mean: float
+    std: float
+    mean_ci: Interval | None
+    quantiles: dict[float, float]
+    quantile_cis: dict[float, Interval]
+    deadline_probability: float | None
+    deadline_ci: Interval | None
+
+
+def summarize(
+    samples: FloatArray,
+    quantiles: Sequence[float],
+    deadline: float | None,
+    *,
+    finite_mean: bool = True,
+    finite_variance: bool = True,
+) -> Summary:
+    """Return the statistics of samples.
+
+    Parameters
+    ----------
+    samples
+        float64 (n,), n >= 1.
+    finite_mean, finite_variance
+        What is known of the law; an infinite mean is reported as such, whatever the samples.
+    """
+    ordered = np.sort(samples)
+    found = moments(samples)
+    mean = found.mean if finite_mean else math.inf
+    std = found.std if finite_mean and finite_variance else math.inf
+    met = None if deadline is None else int(np.searchsorted(ordered, deadline, side="right"))
+    return Summary(
+        mean=mean,
+        std=std,
+        mean_ci=mean_interval(found) if math.isfinite(std) else None,
+        quantiles={q: quantile(ordered, q) for q in quantiles},
+        quantile_cis={q: quantile_interval(ordered, q) for q in quantiles},
+        deadline_probability=None if met is None else met / len(samples),
+        deadline_ci=None if met is None else wilson_interval(met, len(samples)),
+    )
