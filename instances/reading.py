@@ -99,6 +99,7 @@ def read(
         chosen = forced or detect(loaded, index_base)
         draft = _parse(loaded, chosen, index_base, guessed=forced is None)
         require_kind(draft.document, kind)
+        draft = _with_files(draft, loaded)
         return _with_options(draft, chosen, nodes).build(_origin(loaded, chosen, draft))
     except InputError as error:
         raise error.located(loaded.label) from None
@@ -139,6 +140,15 @@ def _parse(source: Source, chosen: Format, index_base: int | None, *, guessed: b
     if draft.document.name:
         return draft
     return replace(draft, document=msgspec.structs.replace(draft.document, name=source.name))
+
+
+def _with_files(draft: Draft, source: Source) -> Draft:
+    """Put what files named in the instance hold in their place."""
+    if '"file"' not in source.text:
+        return draft
+    from allocsolve.instances.traces import resolve_files
+
+    return replace(draft, document=resolve_files(draft.document, source.folder))
 
 
 def _with_options(draft: Draft, chosen: Format, nodes: str | int | None) -> Draft:

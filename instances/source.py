@@ -8,7 +8,7 @@ import io
 import os
 import sys
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -35,12 +35,15 @@ class Source:
         Last part of the path, without ``.gz``; empty for a stream.
     sha256
         Digest of the decompressed bytes.
+    folder
+        Where it lies, None for a stream; files that an instance names lie there or below.
     """
 
     label: str
     filename: str
     text: str
     sha256: str
+    folder: Path | None = None
 
     @property
     def suffix(self) -> str:
@@ -65,7 +68,8 @@ def load(source: str | os.PathLike[str] | BinaryIO) -> Source:
         label = os.fspath(source)
         if label == "-":
             return load(_standard_input())
-        return _decoded(_read_file(label), label, _plain_name(label))
+        found = _decoded(_read_file(label), label, _plain_name(label))
+        return replace(found, folder=Path(label).parent)
     return _decoded(_drain(source), "<stdin>", "")
 
 

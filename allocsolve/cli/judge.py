@@ -66,11 +66,9 @@ def check(
 def _summary(valid: bool, kind: str, value: float | None) -> str:
     if not valid:
         return "not valid"
-    return (
-        "nothing contradicts the claim"
-        if value is None
-        else f"valid, {_VALUE.get(kind, 'value')} {value}"
-    )
+    if value is None:
+        return "nothing contradicts the claim"
+    return f"valid, {_VALUE.get(kind, 'value')} {value}"
 
 
 def bound(

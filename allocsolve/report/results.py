@@ -162,7 +162,7 @@ def read_result(data: bytes, problem: DagProblem) -> DagResult:
     )
 
 
-def _objective(entry: ObjectiveEntry, claim: Claim) -> Objective:
+def _objective(entry: ObjectiveEntry, claim: Claim[tuple[ScheduledTask, ...]]) -> Objective:
     return Objective(
         name=entry.name or "makespan",
         sense=Sense(entry.sense or "min"),

@@ -9,21 +9,25 @@ from typing import Any
 
 import msgspec
 
+from allocsolve.models.coded.data import CodedDocument
 from allocsolve.models.dag.data import DagDocument
 from allocsolve.models.errors import UsageError, suggest
+from allocsolve.models.fair.data import FairDocument
 from allocsolve.report.bounds import BoundReport
 from allocsolve.report.checks import CheckDocument
+from allocsolve.report.coded_results import CodedSolution
+from allocsolve.report.fair_results import FairSolution
 from allocsolve.report.solution import DagSolution
 
 __all__ = ["RECORDS", "schema_text"]
 
-RECORDS: Mapping[str, type[msgspec.Struct]] = {
-    "instance": DagDocument,
-    "solution": DagSolution,
-    "bound": BoundReport,
-    "check": CheckDocument,
+RECORDS: Mapping[str, tuple[type[msgspec.Struct], ...]] = {
+    "instance": (DagDocument, CodedDocument, FairDocument),
+    "solution": (DagSolution, CodedSolution, FairSolution),
+    "bound": (BoundReport,),
+    "check": (CheckDocument,),
 }
-"""Name of each document and the record that stands for it."""
+"""Name of each document and the records that stand for it, one for each kind or one for all."""
 
 
 def schema_text(name: str) -> str:
@@ -42,9 +46,19 @@ def schema_text(name: str) -> str:
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"allocsolve.{name}/1",
-        **msgspec.json.schema(RECORDS[name], schema_hook=_schema_of_number),
+        **_schema_of(RECORDS[name]),
     }
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _schema_of(records: tuple[type[msgspec.Struct], ...]) -> dict[str, Any]:
+    """Return the schema of a document, which may be that of any of several records."""
+    if len(records) == 1:
+        return msgspec.json.schema(records[0], schema_hook=_schema_of_number)
+    schemas, parts = msgspec.json.schema_components(
+        records, schema_hook=_schema_of_number, ref_template="#/$defs/{name}"
+    )
+    return {"anyOf": list(schemas), "$defs": parts}
 
 
 def _schema_of_number(kind: type) -> dict[str, Any]:

@@ -254,3 +254,30 @@ def test_thousand_tasks_are_read_at_once(read_text: ReadText) -> None:
     began = time.process_time()
     assert len(read_text(text, "jobshop").tasks) == 1000
     assert time.process_time() - began < 1
+
+
+def test_laws_in_files_are_read_from_beside_the_instance(tmp_path: Path) -> None:
+    """An instance names the trace of a node; what the trace holds is what the problem has."""
+    (tmp_path / "trace.csv").write_text("1\n2\n4\n", encoding="utf-8")
+    path = tmp_path / "file.json"
+    path.write_text(
+        '{"schema": "allocsolve.instance/1", "kind": "dag", "tasks": [], "nodes": [{"id": "a", '
+        '"runtime": {"law": "empirical", "file": "trace.csv"}}]}',
+        encoding="utf-8",
+    )
+    law = read(path).nodes[0].runtime
+    assert law is not None
+    assert law.samples == [1, 2, 4]
+    with path.open("rb") as stream, pytest.raises(InputError, match="file"):
+        read(stream)
+
+
+def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
+    """A verb that needs tasks cannot do anything with shares."""
+    path = tmp_path / "shares.json"
+    path.write_text(
+        '{"schema": "allocsolve.instance/1", "kind": "fair", "jobs": [], "types": []}',
+        encoding="utf-8",
+    )
+    with pytest.raises(InputError, match="kind 'fair'"):
+        read(path)
