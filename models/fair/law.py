@@ -120,5 +120,7 @@ def finish_time_ratios(
     """
     arrays = answer.problem.arrays
     by = settings or answer.problem.settings
-    ratio: FloatArray = (arrays.jobs.elapsed + ends - arrays.jobs.arrival) / isolated(arrays, by)
+    spent = arrays.jobs.elapsed + ends - arrays.jobs.arrival
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio: FloatArray = spent / isolated(arrays, by)
     return ratio

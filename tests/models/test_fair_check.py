@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from allocsolve.models.errors import InputError
 from allocsolve.models.fair.allocation import (
     Allocation,
     JobRun,
@@ -20,6 +21,7 @@ from allocsolve.models.fair.allocation import (
 from allocsolve.models.fair.answer import FairAnswer, Run
 from allocsolve.models.fair.check import RULES, check, check_claims, verify_reason
 from allocsolve.models.fair.data import GpuType, Job, Pair
+from allocsolve.models.fair.objectives import evaluate
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.reason_types import SloConflict
 from allocsolve.models.fair.reasons import find_reason
@@ -284,3 +286,35 @@ def test_entries_without_numbers_count_as_nothing() -> None:
     assert report.valid
     assert report.value == 3.0
     assert check(MARKET, empty, name="nash").value is None
+
+
+def test_rounds_of_arrays_and_missing_runs_are_judged() -> None:
+    """An answer of arrays may hold a type that there is not."""
+    wrong = FairAnswer(MARKET, np.zeros((2, 2)), rounds=np.array([[0, 7]]))
+    assert [v.rule for v in check(MARKET, wrong, name="max_min").violations] == ["rounds"]
+    timed = FairProblem.from_arrays([[1.0]], [1], columns={"remaining": [1]})
+    none = FairAnswer(timed, np.ones((1, 1)))
+    assert [v.rule for v in check(timed, none, name="completion_time").violations] == ["runs"]
+
+
+def test_negative_shares_of_pairs_are_found() -> None:
+    """Pairs are judged like jobs."""
+    problem = PROBLEM.replace(pairs=[Pair(jobs=("1", "2"), throughput={"a": (5, 3)})])
+    answer = FairAnswer(problem, SHARES / 2, pair_shares=np.array([[-0.1, 0.0]]))
+    assert [v.rule for v in check(problem, answer, name="max_min").violations] == ["negative_share"]
+
+
+def test_objectives_ask_for_their_data() -> None:
+    """Without remaining work there is no makespan; the message names the job."""
+    with pytest.raises(InputError, match="job '0' has no remaining, which objective 'makespan'"):
+        check(MARKET, NASH, name="makespan")
+    with pytest.raises(InputError, match="unknown objective"):
+        evaluate(NASH, "nsh")
+
+
+def test_answers_as_frames() -> None:
+    """One row for each job."""
+    pytest.importorskip("pandas")
+    frame = NASH.to_frame()
+    assert list(frame.columns) == ["job", "0", "1", "utility", "time_price"]
+    assert frame["utility"].tolist() == [2.0, 3.0]

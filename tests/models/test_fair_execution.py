@@ -14,7 +14,7 @@ from allocsolve.models.execution.fair import simulate
 from allocsolve.models.execution.request import SimulationRequest
 from allocsolve.models.fair.answer import FairAnswer, Run
 from allocsolve.models.fair.data import GpuType, Job, Rounds
-from allocsolve.models.fair.law import planned_ends
+from allocsolve.models.fair.law import finish_time_ratios, planned_ends
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.nodes import Bimodal, Exponential, Law, Pareto, Weibull
 
@@ -292,3 +292,14 @@ def test_demands_and_pairs_progress_too() -> None:
     request = SimulationRequest(replications=2000, law=Exponential(rate=1.0), keep_samples=True)
     (slow,) = simulate(pairs, [shared], request)
     assert slow.mean == pytest.approx(12, rel=0.1)
+
+
+def test_promises_of_runs_and_of_jobs_without_work() -> None:
+    """Runs promise their own ends; without work there is no promise."""
+    problem = cluster(4, 0)
+    found = FairAnswer(problem, np.zeros((2, 1)), runs=(Run(0, 0, 1.0, 3.0),))
+    assert planned_ends(found).tolist() == [3.0, 0.0]
+    assert finish_time_ratios(found, planned_ends(found))[0] == 3.0 / 4.0
+    bare = problem.replace(jobs=[Job(id="a", throughput={"g": 1})])
+    with pytest.raises(ValueError, match="remaining"):
+        planned_ends(FairAnswer(bare, np.ones((1, 1))))
