@@ -30,7 +30,7 @@ from allocsolve.models.execution.request import (
     DEFAULT_UNDER_POLICY,
     SimulationRequest,
 )
-from allocsolve.models.execution.runs import Replayer
+from allocsolve.models.execution.runs import Cancelled, Replayer
 from allocsolve.models.execution.summary import (
     compare,
     moments,
@@ -48,8 +48,13 @@ _BLOCK = 4 * GROUP
 _PILOT = 2 * GROUP
 """Replications after which a run with a precision looks how many it needs."""
 
+_FIRST_UNDER_POLICY = 16
+"""Replications of the first round under a policy; later rounds grow."""
+
 _LARGEST = 10_000_000
 """Replications at which a run with a precision gives up."""
+
+_INTERRUPTED = "interrupted: fewer replications were drawn than were asked for"
 
 
 def simulate(
@@ -74,7 +79,8 @@ def simulate(
     on_progress
         Called with the share of the work that is done, from the thread that did it.
     cancelled
-        Asked several times a second.
+        Asked several times a second; when it says so, what was drawn until then is reported,
+        with a warning.
 
     Returns
     -------
@@ -87,7 +93,7 @@ def simulate(
     InputError
         If a law or a process of a node is impossible.
     Cancelled
-        If ``cancelled`` said so.
+        If ``cancelled`` said so before anything was drawn.
     """
     labels = list(names or [f"plan {i + 1}" for i in range(len(schedules))])
     parts = [prepare(problem, schedule, request) for schedule in schedules]
@@ -97,6 +103,8 @@ def simulate(
         _describe(part, values, request, label)
         for part, values, label in zip(parts, samples, labels, strict=True)
     ]
+    if watch.was_cancelled:
+        found = [one.replace(warnings=(*one.warnings, _INTERRUPTED)) for one in found]
     if len(found) < 2:
         return found
     pairs = tuple(_compare(found, samples, i, j) for i, j in combinations(range(len(found)), 2))
@@ -113,14 +121,19 @@ class _Part:
     policy: PolicyRun | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Watch:
     on_progress: Callable[[float], object] | None
     cancelled: Callable[[], bool] | None
+    was_cancelled: bool = False
 
     def tell(self, share: float) -> None:
         if self.on_progress is not None:
             self.on_progress(share)
+
+    def within(self, done: int, size: int, total: int) -> _Watch:
+        """Return the watch of a part of the work, which tells the share of the whole."""
+        return _Watch(lambda share: self.tell((done + share * size) / total), self.cancelled)
 
 
 def prepare(problem: DagProblem, schedule: Schedule, request: SimulationRequest) -> _Part:
@@ -162,7 +175,7 @@ def _sample(parts: Sequence[_Part], request: SimulationRequest, watch: _Watch) -
     samples = _draw_all(parts, 0, min(_PILOT, limit), request, watch)
     needed = max(replications_needed(moments(each), request.precision) for each in samples)
     done = len(samples[0])
-    if needed <= done or done >= limit:
+    if needed <= done or done >= limit or watch.was_cancelled:
         return samples
     more = _draw_all(parts, done, min(needed, limit) - done, request, watch)
     return [np.concatenate(pair) for pair in zip(samples, more, strict=True)]
@@ -175,11 +188,37 @@ def _default(request: SimulationRequest) -> int:
 def _draw_all(
     parts: Sequence[_Part], first: int, count: int, request: SimulationRequest, watch: _Watch
 ) -> list[FloatArray]:
-    found = []
-    for i, part in enumerate(parts):
-        told = _Watch(lambda share, i=i: watch.tell((i + share) / len(parts)), watch.cancelled)  # type: ignore[misc]  # the default binds i now
-        found.append(_draw(part, first, count, request, told))
-    return found
+    """Draw in rounds that grow, so that an interrupted run has what earlier rounds gave.
+
+    Raises
+    ------
+    Cancelled
+        If the run is cancelled before there are two replications of each part.
+    """
+    found: list[list[FloatArray]] = [[] for _ in parts]
+    done, size = 0, _FIRST_UNDER_POLICY if request.policy is not None else GROUP
+    while done < count:
+        size = min(size, count - done)
+        try:
+            drawn = _draw_round(parts, first + done, size, request, watch.within(done, size, count))
+        except Cancelled:
+            watch.was_cancelled = True
+            if first + done < 2:
+                raise
+            break
+        for each, samples in zip(found, drawn, strict=True):
+            each.append(samples)
+        done, size = done + size, 4 * size
+    return [np.concatenate([np.empty(0), *each]) for each in found]
+
+
+def _draw_round(
+    parts: Sequence[_Part], first: int, count: int, request: SimulationRequest, watch: _Watch
+) -> list[FloatArray]:
+    return [
+        _draw(part, first, count, request, watch.within(i, 1, len(parts)))
+        for i, part in enumerate(parts)
+    ]
 
 
 def _draw(
