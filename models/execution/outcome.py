@@ -10,6 +10,7 @@ from typing import Literal
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.errors import UsageError
 from allocsolve.models.random import FloatType
+from allocsolve.models.result import InstanceInfo
 
 __all__ = ["Comparison", "Interval", "Replication", "Simulation"]
 
@@ -107,6 +108,8 @@ class Simulation:
         first ones).
     examples
         A median and a bad replication.
+    instance
+        Where the instance came from, if whoever asked has said so.
     warnings
         What a reader should know.
     """
@@ -135,6 +138,7 @@ class Simulation:
     comparison: tuple[Comparison, ...] | None = None
     samples: FloatArray | None = None
     examples: tuple[Replication, ...] = ()
+    instance: InstanceInfo = field(default_factory=InstanceInfo)
     warnings: tuple[str, ...] = ()
     extra: Mapping[str, object] = field(default_factory=dict)
 
