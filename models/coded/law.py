@@ -102,23 +102,23 @@ class _Exact(CompletionLaw):
 
     @cached_property
     def _grid(self) -> Grid:
-        corners = self._terms.breakpoints()
+        corners = self._terms.corners
         if len(corners) > _MOST_CORNERS:
             raise NoExactLaw(
                 f"the laws jump at {len(corners)} times, more than {_MOST_CORNERS}; simulate "
                 "the job (Monte Carlo)"
             )
-        return Grid.of(self.survival, corners)
+        return Grid.of(self.survival, corners, self._terms.atoms)
 
     @cached_property
     def moments(self) -> Moments:
-        return moments(self.survival, self._grid, self._terms.spread(), self.index)
+        return moments(self.survival, self._grid, self._terms.spread, self.index)
 
     def quantiles(self, q: Sequence[float]) -> tuple[float, ...]:
         wanted = _probabilities(q)
         if self.index == 0:
             return (math.inf,) * len(wanted)
-        found = quantiles(self.survival, self._grid, self._terms.spread(), wanted)
+        found = quantiles(self.survival, self._grid, self._terms.spread, wanted)
         return tuple(found.tolist())
 
 

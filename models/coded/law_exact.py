@@ -45,14 +45,21 @@ class Part(ABC):
         """Return P(not complete), from P(late) of its arrivals, float64 (times, k)."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class _Threshold(Part):
-    """Weights of the arrived results that reach a need."""
+    """Weights of the arrived results that reach a need.
+
+    Attributes
+    ----------
+    asked
+        Times at which the survival function was asked for, so far.
+    """
 
     arrivals: IntArray
     first: IntArray
     weights: IntArray
     need: int
+    asked: int = 0
 
     def survival(self, late: FloatArray) -> FloatArray:
         from allocsolve.models.coded.law_kernels import threshold_survival
@@ -60,6 +67,7 @@ class _Threshold(Part):
         out = np.empty(len(late))
         common = math.gcd(*self.weights.tolist())
         weights, need = self.weights // common, -(-self.need // common)
+        self.asked += len(late)
         with uncompiled(when=self._plain_seconds(need) < PLAIN_AT_ONCE):
             threshold_survival(np.ascontiguousarray(late), self.first, weights, need, out)
         return out
@@ -67,7 +75,8 @@ class _Threshold(Part):
     def _plain_seconds(self, need: int) -> float:
         """Return how long plain Python takes for a mean and some quantiles, roughly."""
         sources = len(self.first) - 1
-        return _EVALUATIONS * (sources * 5e-6 + len(self.weights) * max(need, 0) * 3e-7)
+        each = sources * 5e-6 + len(self.weights) * max(need, 0) * 3e-7
+        return max(_EVALUATIONS, self.asked) * each
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +125,7 @@ def parts_of(completion: Completion) -> tuple[Part, ...]:
     if completion.decoder is not None:
         everything = np.arange(len(completion.arrivals.node))
         return (_enumerated(completion, everything, ()),)
+    _refuse_correlated_rows(completion)
     parts: list[Part] = []
     for group in _components(completion):
         if len(group) == 1:
@@ -183,6 +193,17 @@ def _enumerated(
         first=first,
         failed=~complete.reshape(shape),
     )
+
+
+def _refuse_correlated_rows(completion: Completion) -> None:
+    """Refuse sums of draws that are shared draw by draw: they depend on each other in parts."""
+    problem = completion.problem
+    grouped = problem.arrays.group[completion.arrivals.node] >= 0
+    if problem.scaling == "per_row" and grouped.any():
+        raise NoExactLaw(
+            "nodes of a group share the draw of every row in scaling 'per_row', so the completion "
+            "time has no exact law here; simulate it (Monte Carlo)"
+        )
 
 
 def _refuse_many(

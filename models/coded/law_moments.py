@@ -9,31 +9,59 @@ stretches grow geometrically until nothing is left; of a tail ``t^-b`` the rest 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["Grid", "Moments", "Survival", "moments"]
+__all__ = ["Atoms", "Grid", "Moments", "Survival", "moments"]
 
 Survival: TypeAlias = Callable[[FloatArray], FloatArray]
+Atoms: TypeAlias = Literal["none", "some", "all"]
 
-ACCURACY = 1e-11
+ACCURACY = 1e-10
 """Relative error that the adaptive rule goes for."""
 
-_MOST_KINKS = 400
+_MOST_KINKS = 5000
 """Kinks at which stretches end; of more of them only some are used. Jumps are all used."""
 
 _FLAT = 1e-14
 """Relative share of the integral that a stretch may leave in doubt without being integrated."""
 
+_GONE = 1e-18
+"""What S may still be, times the squared relative length of what is left out."""
+
+_TRIED = 24
+"""Corners that one step of a search looks at."""
+
 _MOST_ROUNDS = 48
 _FARTHEST = 1e140
 
-_KRONROD = np.array(
+_SHORT = 40
+"""Stretches from which on the small pair of rules is tried first."""
+
+
+class _Pair(NamedTuple):
+    """A Kronrod rule and the Gauss rule within it on [-1, 1]."""
+
+    points: FloatArray
+    weights: FloatArray
+    gauss: FloatArray
+
+    @classmethod
+    def of(cls, points: Sequence[float], weights: Sequence[float], gauss: Sequence[float]) -> _Pair:
+        """Mirror the points from 0 on, with the weights of both rules."""
+        sides = [np.array(half) for half in (points, weights, gauss)]
+        return cls(
+            np.concatenate([-sides[0][:0:-1], sides[0]]),
+            *(np.concatenate([half[:0:-1], half]) for half in sides[1:]),
+        )
+
+
+_FINE = _Pair.of(
     [
         0.0,
         0.20778495500789846760,
@@ -43,9 +71,7 @@ _KRONROD = np.array(
         0.86486442335976907279,
         0.94910791234275852453,
         0.99145537112081263921,
-    ]
-)
-_KRONROD_WEIGHTS = np.array(
+    ],
     [
         0.20948214108472782801,
         0.20443294007529889241,
@@ -55,9 +81,7 @@ _KRONROD_WEIGHTS = np.array(
         0.10479001032225018384,
         0.06309209262997855329,
         0.02293532201052922496,
-    ]
-)
-_GAUSS_WEIGHTS = np.array(
+    ],
     [
         0.41795918367346938776,
         0.0,
@@ -67,11 +91,18 @@ _GAUSS_WEIGHTS = np.array(
         0.0,
         0.12948496616886969327,
         0.0,
-    ]
+    ],
 )
-_POINTS = np.concatenate([-_KRONROD[:0:-1], _KRONROD])
-_WEIGHTS = np.concatenate([_KRONROD_WEIGHTS[:0:-1], _KRONROD_WEIGHTS])
-_COARSE = np.concatenate([_GAUSS_WEIGHTS[:0:-1], _GAUSS_WEIGHTS])
+_QUICK = _Pair.of(
+    [0.0, 0.43424374934680255800, 0.77459666924148337704, 0.96049126870802028342],
+    [
+        0.45091653865847414235,
+        0.40139741477596222291,
+        0.26848808986833344073,
+        0.10465622602646726519,
+    ],
+    [8 / 9, 0.0, 5 / 9, 0.0],
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,17 +122,26 @@ class Grid:
     before: FloatArray
 
     @classmethod
-    def of(cls, survival: Survival, corners: FloatArray) -> Grid:
+    def of(cls, survival: Survival, corners: FloatArray, atoms: Atoms = "some") -> Grid:
         """Evaluate a survival function at its corners.
+
+        Corners before which nothing and after which as good as everything has happened are
+        left out, all but the last one of the former.
 
         Parameters
         ----------
         corners
             float64 (k,), rising, the first one is 0.
+        atoms
+            Whether S jumps at none of the corners, at some, or is constant between them.
         """
-        left = corners * (1 - 4e-14)
-        both = survival(np.concatenate([corners, left]))
-        return cls(corners, both[: len(corners)], both[len(corners) :])
+        corners = _active(survival, corners)
+        at = survival(corners)
+        if atoms == "none":
+            return cls(corners, at, at)
+        if atoms == "all":
+            return cls(corners, at, np.concatenate([[1.0], at[:-1]]))
+        return cls(corners, at, survival(corners * (1 - 4e-14)))
 
     def jumps(self) -> BoolArray:
         """Tell which corners are jumps."""
@@ -120,6 +160,26 @@ class Grid:
         kept[last] = True
         kept[last + 1 :] = False
         return np.flatnonzero(kept)
+
+
+def _active(survival: Survival, corners: FloatArray) -> FloatArray:
+    """Return 0 and the corners between which S falls, found by search."""
+
+    def first(level: float, low: int) -> int:
+        """Return the first corner from ``low`` on at which S is at most ``level``."""
+        high = len(corners)
+        while low < high:
+            tried = np.unique(np.linspace(low, high - 1, min(_TRIED, high - low)).astype(np.int64))
+            above = int((survival(corners[tried]) > level).sum())
+            low = int(tried[above - 1]) + 1 if above else low
+            high = int(tried[above]) if above < len(tried) else high
+        return low
+
+    begin = max(first(np.nextafter(1.0, 0.0), 0) - 1, 0)
+    spread = min(float(corners[-1]) / max(float(corners[begin]), 1e-300), 1e150) ** 2
+    end = min(first(_GONE / max(spread, 1.0), begin), len(corners) - 1)
+    kept = corners[begin : end + 1]
+    return kept if kept[0] == 0 else np.concatenate([[0.0], kept])
 
 
 @dataclass(frozen=True)
@@ -246,7 +306,8 @@ def _adaptive(
     total, error = np.zeros(2), np.zeros(2)
     pieces = len(low)
     for number in range(_MOST_ROUNDS):
-        value, fault = _rule(survival, low, high)
+        pair = _QUICK if number == 0 and pieces > _SHORT else _FINE
+        value, fault = _rule(survival, low, high, pair)
         whole = known + total + value.sum(axis=0)
         allowed = ACCURACY * whole / max(pieces, 1)
         bad = (fault > allowed).any(axis=1) & (high - low > 4e-14 * high)
@@ -262,17 +323,22 @@ def _adaptive(
     return total, error
 
 
-def _rule(survival: Survival, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Apply the pair of rules to each stretch: integrals (k, 2) and error estimates (k, 2)."""
+def _rule(
+    survival: Survival, low: FloatArray, high: FloatArray, pair: _Pair
+) -> tuple[FloatArray, FloatArray]:
+    """Apply a pair of rules to each stretch: integrals (k, 2) and error estimates (k, 2)."""
     half = (high - low) / 2
-    times = (low + half)[:, None] + half[:, None] * _POINTS
+    times = (low + half)[:, None] + half[:, None] * pair.points
     values = survival(times.ravel()).reshape(times.shape)
     both = np.stack([values, 2 * times * values], axis=2)
-    fine = half[:, None] * np.einsum("kpf,p->kf", both, _WEIGHTS)
-    rough = half[:, None] * np.einsum("kpf,p->kf", both, _COARSE)
-    average = fine / np.maximum(high - low, 1e-300)[:, None]
-    around = half[:, None] * np.einsum("kpf,p->kf", np.abs(both - average[:, None, :]), _WEIGHTS)
+    fine = half[:, None] * np.einsum("kpf,p->kf", both, pair.weights)
+    rough = half[:, None] * np.einsum("kpf,p->kf", both, pair.gauss)
     difference = np.abs(fine - rough)
+    if pair is _QUICK:
+        return fine, difference
+    average = fine / np.maximum(high - low, 1e-300)[:, None]
+    apart = np.abs(both - average[:, None, :])
+    around = half[:, None] * np.einsum("kpf,p->kf", apart, pair.weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = around * np.minimum(1.0, (200 * difference / around) ** 1.5)
     return fine, np.where(around > 0, np.minimum(difference, scaled), difference)

@@ -7,22 +7,27 @@ shifted exponential nodes is one standard exponential law.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple, Protocol
+from functools import partial
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray, integers
 from allocsolve.models.coded.arrivals import Arrivals
+from allocsolve.models.coded.law_moments import Atoms
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.errors import UsageError
 from allocsolve.models.exact import exact
 from allocsolve.models.nodes import (
     Bimodal,
     Deterministic,
+    Empirical,
     Exponential,
     Gamma,
+    Lognormal,
     Mixture,
     Pareto,
     RuntimeLaw,
@@ -74,6 +79,8 @@ class _Binomial:
         return tuple(float(k) for k in range(self.trials + 1))
 
 
+_Survival: TypeAlias = Callable[[FloatArray], FloatArray]
+
 _EXPONENTIAL = Exponential(1.0)
 _CONSTANT = Deterministic(0.0)
 
@@ -92,42 +99,33 @@ class Terms:
 
     Attributes
     ----------
-    laws, members
-        Different standard laws, and the positions of the arrivals that have each.
+    families
+        Survival functions of standard laws, and the positions of the arrivals that have each.
     location, scale
         float64 (m,), an arrival comes at ``location + scale * (draw of its standard law)``.
+    corners
+        Where a law jumps or has a kink, float64, rising from 0.
+    spread
+        A time scale: the longest median of an arrival, counted from its location.
+    atoms
+        Whether the laws jump at no corner, at some, or do nothing but jump.
     """
 
-    laws: tuple[_Standard, ...]
-    members: tuple[IntArray, ...]
+    families: tuple[tuple[_Survival, IntArray], ...]
     location: FloatArray
     scale: FloatArray
+    corners: FloatArray
+    spread: float
+    atoms: Atoms
 
     def late(self, times: FloatArray) -> FloatArray:
         """Return P(arrival > t), float64 (times, m)."""
         found = np.empty((len(times), len(self.location)))
         nudged = times[:, None] * (1 + NUDGE)
-        for law, mine in zip(self.laws, self.members, strict=True):
+        for survival, mine in self.families:
             standard = (nudged - self.location[mine]) / self.scale[mine]
-            found[:, mine] = law.survival(standard)
+            found[:, mine] = survival(standard)
         return found
-
-    def breakpoints(self) -> FloatArray:
-        """Return, rising, where a law of an arrival jumps or has a kink."""
-        points = [np.zeros(1)]
-        for law, mine in zip(self.laws, self.members, strict=True):
-            corners = np.array([x for x in law.breakpoints() if math.isfinite(x)])
-            points.append((self.location[mine, None] + self.scale[mine, None] * corners).ravel())
-        found = np.unique(np.concatenate(points))
-        return found[found >= 0]
-
-    def spread(self) -> float:
-        """Return a time scale: the longest median of an arrival, counted from its location."""
-        longest = 0.0
-        for law, mine in zip(self.laws, self.members, strict=True):
-            median = float(law.quantile(np.array([0.5]))[0])
-            longest = max(longest, median * float(self.scale[mine].max()))
-        return longest
 
 
 def terms_of(problem: CodedProblem, arrivals: Arrivals) -> Terms:
@@ -149,31 +147,114 @@ def terms_of(problem: CodedProblem, arrivals: Arrivals) -> Terms:
     members: dict[_Standard, list[int]] = {}
     for position, key in enumerate(keys):
         members.setdefault(forms[key].standard, []).append(position)
-    location = np.array([forms[key].location for key in keys])
-    scale = np.array([forms[key].scale for key in keys])
+    location = arrivals.offset + arrivals.scale * np.array([forms[key].location for key in keys])
+    scale = arrivals.scale * np.array([forms[key].scale for key in keys])
+    grouped = [(law, integers(mine)) for law, mine in members.items()]
     return Terms(
-        tuple(members),
-        tuple(integers(positions) for positions in members.values()),
-        arrivals.offset + arrivals.scale * location,
-        arrivals.scale * scale,
+        families=tuple(_families(grouped)),
+        location=location,
+        scale=scale,
+        corners=_corners(grouped, location, scale),
+        spread=max((_median(law) * float(scale[mine].max()) for law, mine in grouped), default=0.0),
+        atoms=_atoms([law for law, _ in grouped]),
     )
+
+
+def _atoms(laws: Sequence[_Standard]) -> Atoms:
+    if all(isinstance(law, Exponential | Weibull | Pareto | Gamma | Lognormal) for law in laws):
+        return "none"
+    if all(isinstance(law, Deterministic | Empirical | _Binomial) for law in laws):
+        return "all"
+    return "some"
+
+
+def _corners(
+    grouped: Sequence[tuple[_Standard, IntArray]], location: FloatArray, scale: FloatArray
+) -> FloatArray:
+    points = [np.zeros(1)]
+    for law, mine in grouped:
+        corners = np.array([x for x in law.breakpoints() if math.isfinite(x)])
+        points.append((location[mine, None] + scale[mine, None] * corners).ravel())
+    found: FloatArray = np.unique(np.concatenate(points))
+    return found[found >= 0]
+
+
+def _median(law: _Standard) -> float:
+    return float(law.quantile(np.array([0.5]))[0])
+
+
+def _families(
+    grouped: Sequence[tuple[_Standard, IntArray]],
+) -> Iterator[tuple[_Survival, IntArray]]:
+    """Join laws of one class that differ in their shape; other laws stay by themselves."""
+    shaped: dict[type, list[tuple[float, IntArray]]] = {}
+    for law, mine in grouped:
+        if isinstance(law, Weibull | Pareto | Gamma):
+            shaped.setdefault(type(law), []).append((law.shape, mine))
+        elif isinstance(law, _Binomial) and law.trials == 1:
+            shaped.setdefault(_Binomial, []).append((law.probability, mine))
+        elif isinstance(law, Lognormal):
+            shaped.setdefault(Lognormal, []).append((law.log_std, mine))
+        else:
+            yield law.survival, mine
+    for kind, members in shaped.items():
+        mine = integers(k for _, positions in members for k in positions.tolist())
+        shape = np.repeat([value for value, _ in members], [len(p) for _, p in members])
+        yield partial(_SHAPED[kind], shape), mine
+
+
+def _weibull(shape: FloatArray, t: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-(np.maximum(t, 0.0) ** shape)))
+
+
+def _pareto(shape: FloatArray, t: FloatArray) -> FloatArray:
+    return np.asarray(np.maximum(t, 1.0) ** -shape)
+
+
+def _gamma(shape: FloatArray, t: FloatArray) -> FloatArray:
+    from scipy.special import gammaincc
+
+    return np.asarray(gammaincc(shape, np.maximum(t, 0.0)))
+
+
+def _lognormal(shape: FloatArray, t: FloatArray) -> FloatArray:
+    from scipy.special import ndtr
+
+    with np.errstate(divide="ignore"):
+        return np.asarray(ndtr(-np.log(np.maximum(t, 0.0)) / shape))
+
+
+def _two_point(shape: FloatArray, t: FloatArray) -> FloatArray:
+    return np.where(t < 0, 1.0, np.where(t < 1, shape, 0.0))
+
+
+_SHAPED: Mapping[type, Callable[[FloatArray, FloatArray], FloatArray]] = {
+    Weibull: _weibull,
+    Pareto: _pareto,
+    Gamma: _gamma,
+    Lognormal: _lognormal,
+    _Binomial: _two_point,
+}
+"""Survival functions of standard laws with an array of shapes; the laws give the same numbers."""
 
 
 def _standard(law: RuntimeLaw) -> _Form:
     """Split a law into location, scale and what remains."""
     match law:
-        case Exponential():
-            return _Form(_EXPONENTIAL, 0.0, 1.0 / law.rate)
-        case ShiftedExponential():
-            return _Form(_EXPONENTIAL, law.shift, 1.0 / law.rate)
+        case Exponential() | ShiftedExponential():
+            return _Form(_EXPONENTIAL, getattr(law, "shift", 0.0), 1.0 / law.rate)
         case Weibull():
             return _Form(Weibull(law.shape, 1.0), law.shift, law.scale)
         case Pareto():
             return _Form(Pareto(law.shape, 1.0), 0.0, law.scale)
+        case Lognormal():
+            return _Form(Lognormal(0.0, law.log_std), 0.0, math.exp(law.log_mean))
         case Gamma():
             return _Form(Gamma(law.shape, 1.0), 0.0, law.scale)
         case Deterministic():
             return _Form(_CONSTANT, law.value, 1.0)
+        case Bimodal():
+            return _binomial_sum(law, 1)
         case _:
             return _Form(law, 0.0, 1.0)
 

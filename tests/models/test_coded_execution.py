@@ -150,6 +150,16 @@ def test_nodes_of_a_group_are_sampled_together() -> None:
     assert completion_law(problem, EQUAL).mean == pytest.approx(4.5)
 
 
+def test_rows_of_a_group_are_sampled() -> None:
+    """Sums of different length over shared draws are neither independent nor in step."""
+    law = Law(law="exponential", rate=1)
+    problem = products(runtime=law, scaling="per_row", group="rack", rows=4)
+    answer = CodedAnswer.of([4, 1, 1, 1])
+    found = simulate(problem, [answer], SimulationRequest(replications=20_000))[0]
+    assert found.method == "monte_carlo"
+    assert found.mean == pytest.approx(4.5, abs=4 * 2 / math.sqrt(20_000))
+
+
 def test_gradients_with_too_many_states_are_sampled() -> None:
     """Thirty nodes in batches have 3^30 states; the samples still lie in the right place."""
     count = 30
