@@ -17,6 +17,8 @@ from allocsolve.report.bounds import BoundReport
 from allocsolve.report.checks import CheckDocument
 from allocsolve.report.coded_results import CodedSolution
 from allocsolve.report.fair_results import FairSolution
+from allocsolve.report.fit import FitDocument
+from allocsolve.report.simulation import SimulationDocument
 from allocsolve.report.solution import DagSolution
 
 __all__ = ["RECORDS", "schema_text"]
@@ -26,6 +28,8 @@ RECORDS: Mapping[str, tuple[type[msgspec.Struct], ...]] = {
     "solution": (DagSolution, CodedSolution, FairSolution),
     "bound": (BoundReport,),
     "check": (CheckDocument,),
+    "simulation": (SimulationDocument,),
+    "fit": (FitDocument,),
 }
 """Name of each document and the records that stand for it, one for each kind or one for all."""
 
