@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
+
+from msgspec import UNSET, UnsetType
 
 from allocsolve.models.exact import Number, exact, plain
 from allocsolve.models.result import CheckReport, Violation
@@ -49,6 +52,8 @@ class CheckDocument(Record, frozen=True, kw_only=True):
     ----------
     value
         The objective value recomputed from the answer, null if there is none.
+    infinite
+        True beside a null value that is infinite, a mean of heavy tails; absent otherwise.
     """
 
     schema: Literal["allocsolve.check/1"] = "allocsolve.check/1"
@@ -59,6 +64,7 @@ class CheckDocument(Record, frozen=True, kw_only=True):
     value: Number | None
     claims: list[ClaimEntry]
     warnings: list[str]
+    infinite: bool | UnsetType = UNSET
 
 
 @dataclass(frozen=True)
@@ -72,14 +78,16 @@ class ClaimReport(CheckReport):
 def check_document(problem: Problem, report: ClaimReport) -> CheckDocument:
     """Return the document of a check."""
     origin = problem.origin
+    infinite = report.value is not None and math.isinf(report.value)
     return CheckDocument(
         kind=cast('Literal["dag", "coded", "fair"]', problem.kind),
         instance=InstanceEntry(name=origin.name, format=origin.format, sha256=origin.sha256),
         valid=report.valid,
         violations=[ViolationEntry(rule=v.rule, message=v.message) for v in report.violations],
-        value=None if report.value is None else exact(report.value),
+        value=None if report.value is None or infinite else exact(report.value),
         claims=list(report.claims),
         warnings=list(report.warnings),
+        infinite=True if infinite else UNSET,
     )
 
 
@@ -87,10 +95,16 @@ def check_report(document: CheckDocument) -> ClaimReport:
     """Return the check that a document describes."""
     return ClaimReport(
         violations=[Violation(entry.rule, entry.message) for entry in document.violations],
-        value=None if document.value is None else plain(exact(document.value)),
+        value=_value(document),
         claims=tuple(document.claims),
         warnings=tuple(document.warnings),
     )
+
+
+def _value(document: CheckDocument) -> int | float | None:
+    if document.infinite is True:
+        return math.inf
+    return None if document.value is None else plain(exact(document.value))
 
 
 def encode_check(document: CheckDocument) -> bytes:

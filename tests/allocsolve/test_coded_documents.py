@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import pytest
 
 from allocsolve.models.coded.answer import Code, CodedAnswer
+from allocsolve.models.coded.check import check
 from allocsolve.models.coded.data import Limits, MatVec, Node, ObjectiveSpec
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.errors import InputError
 from allocsolve.models.nodes import Law
+from allocsolve.report.checks import (
+    ClaimReport,
+    check_document,
+    check_report,
+    decode_check,
+    encode_check,
+)
 from allocsolve.report.codec import builtins, decode, encode
 from allocsolve.report.coded import (
     AssignmentEntry,
@@ -104,3 +113,15 @@ def test_ragged_matrices_are_refused() -> None:
     with pytest.raises(InputError, match="differ in length") as caught:
         coded_answer(entry)
     assert caught.value.path == "$.assignment.code.matrix"
+
+
+def test_an_infinite_value_is_said_in_the_check_document() -> None:
+    """The mean of a right answer may be infinite; the check is written and read back so."""
+    law = Law(law="pareto", shape=1, scale=1)
+    problem = CodedProblem(task=MatVec(rows=1), nodes=[Node(id="a", runtime=law)])
+    report = check(problem, CodedAnswer.of([1]))
+    document = check_document(problem, ClaimReport(report.violations, report.value))
+    text = encode_check(document)
+    assert b'"value": null' in text
+    assert b'"infinite": true' in text
+    assert check_report(decode_check(text)).value == math.inf
