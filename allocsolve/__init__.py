@@ -21,7 +21,9 @@ if TYPE_CHECKING:
         solve,
         write,
     )
+    from allocsolve.api.fitting import fit
     from allocsolve.api.formulations import export
+    from allocsolve.api.simulating import simulate
     from allocsolve.instances.generators.dag import generate
     from allocsolve.instances.objects import from_dict, from_frames, from_networkx
     from allocsolve.models.dag.answer import DagResult, Schedule, ScheduledTask
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
         SolverMissing,
         UsageError,
     )
+    from allocsolve.models.execution.outcome import Comparison, Simulation
     from allocsolve.models.result import (
         Bound,
         Certificate,
@@ -68,6 +71,7 @@ __all__ = [
     "CheckFailed",
     "CheckReport",
     "ClaimReport",
+    "Comparison",
     "DagProblem",
     "DagResult",
     "DefaultLink",
@@ -86,6 +90,7 @@ __all__ = [
     "Schedule",
     "ScheduledTask",
     "Setup",
+    "Simulation",
     "SolverCrash",
     "SolverMissing",
     "Status",
@@ -99,11 +104,13 @@ __all__ = [
     "check",
     "convert",
     "export",
+    "fit",
     "from_dict",
     "from_frames",
     "from_networkx",
     "generate",
     "read",
+    "simulate",
     "solve",
     "write",
 ]
@@ -112,7 +119,9 @@ _HOMES = {
     "allocsolve.api": (
         "BoundReport ClaimReport Incumbent Progress bound check convert read solve write"
     ),
+    "allocsolve.api.fitting": "fit",
     "allocsolve.api.formulations": "export",
+    "allocsolve.api.simulating": "simulate",
     "allocsolve.instances.generators.dag": "generate",
     "allocsolve.instances.objects": "from_dict from_frames from_networkx",
     "allocsolve.models.dag.answer": "DagResult Schedule ScheduledTask",
@@ -122,6 +131,7 @@ _HOMES = {
         "AllocsolveError CheckFailed FeatureRefused InputError NoSolution SolverCrash "
         "SolverMissing UsageError"
     ),
+    "allocsolve.models.execution.outcome": "Comparison Simulation",
     "allocsolve.models.result": (
         "Bound Certificate CheckReport Objective Reason Status Termination Violation"
     ),

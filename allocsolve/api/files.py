@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 
 from allocsolve.instances.kinds import Problem
 from allocsolve.instances.reading import read
@@ -20,12 +20,17 @@ from allocsolve.report.export import schedule_text
 
 if TYPE_CHECKING:
     from allocsolve.models.coded.answer import CodedResult
+    from allocsolve.models.execution.outcome import Simulation
     from allocsolve.models.fair.answer import FairResult
+    from allocsolve.report.fit import FitReport
 
 __all__ = ["Source", "convert", "output_format", "read", "replace_file", "to_bytes", "write"]
 
 Source: TypeAlias = str | os.PathLike[str] | BinaryIO
-Written: TypeAlias = "DagResult | CodedResult | FairResult | Problem | BoundReport | Schedule"
+Measured: TypeAlias = "Simulation | tuple[Simulation, ...] | FitReport"
+Written: TypeAlias = (
+    "DagResult | CodedResult | FairResult | Problem | BoundReport | Schedule | Measured"
+)
 
 
 def to_bytes(item: Written, format: str | None = None) -> tuple[bytes, list[str]]:  # noqa: A002
@@ -50,12 +55,28 @@ def to_bytes(item: Written, format: str | None = None) -> tuple[bytes, list[str]
         return schedule_text(item.problem, item.entries(), format or "csv").encode(), []
     if isinstance(item, Result):
         return result_bytes(item), []
-    if not isinstance(item, BoundReport):
-        text, losses = render(item, format or "native")
+    if _is_problem(item):
+        text, losses = render(cast("Problem", item), format or "native")
         return text.encode(), losses
     if format is not None:
-        raise UsageError(f"bounds have one format only, not '{format}'")
-    return encode_bounds(item), []
+        raise UsageError(f"a {type(item).__name__} has one format only, not '{format}'")
+    if isinstance(item, BoundReport):
+        return encode_bounds(item), []
+    return _measured_bytes(cast("Measured", item)), []
+
+
+def _is_problem(item: Written) -> bool:
+    return hasattr(item, "to_document")
+
+
+def _measured_bytes(item: Measured) -> bytes:
+    """Return the document of simulations or of a fit; either loads what the others do not need."""
+    from allocsolve.report.fit import FitReport, encode_fit, fit_document
+    from allocsolve.report.simulation import encode_simulation, simulation_document
+
+    if isinstance(item, FitReport):
+        return encode_fit(fit_document(item))
+    return encode_simulation(simulation_document(item))
 
 
 def write(
@@ -64,7 +85,7 @@ def write(
     *,
     format: str | None = None,  # noqa: A002
 ) -> list[str]:
-    """Write a result, a problem, bounds or a schedule; return what was lost.
+    """Write a result, a problem, bounds, a schedule, simulations, a fit; return what was lost.
 
     A file is written under another name and renamed, so that it is complete or absent.
 
@@ -92,7 +113,7 @@ def write(
 
 
 def _format_by_suffix(item: Written, path: Path) -> str | None:
-    if not isinstance(item, Result | Schedule | BoundReport):
+    if _is_problem(item):
         return output_format(path)
     suffix = path.suffix.lower()
     if isinstance(item, Schedule) and suffix in (".json", ".trace"):

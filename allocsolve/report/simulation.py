@@ -147,7 +147,7 @@ def _estimate(of: Simulation) -> dict[str, Any]:
         "std": _finite(of.std),
         "quantiles": {_key(q): _finite(value) for q, value in of.quantiles.items()},
         "quantile_cis": {_key(q): _ends(ci) for q, ci in of.quantile_cis.items()},
-        "deadline": of.deadline,
+        "deadline": None if of.deadline is None else float(of.deadline),
         "deadline_probability": of.deadline_probability,
         "deadline_ci": _ends(of.deadline_ci),
         "planned": None if of.planned is None else _finite(of.planned),
@@ -192,7 +192,7 @@ def _pair(of: Comparison) -> ComparisonEntry:
         mean_difference=of.mean_difference,
         ci=_ends(of.ci),
         probability_first_better=of.probability_first_better,
-        variance_reduction=_finite(of.variance_reduction),
+        variance_reduction=None if of.mean_difference is None else _finite(of.variance_reduction),
     )
 
 
