@@ -51,7 +51,7 @@ class CompletionLaw(ABC):
     @property
     @abstractmethod
     def moments(self) -> Moments:
-        """Mean and second moment with bounds of their errors."""
+        """Mean and variance with bounds of their numerical errors."""
 
     def quantile(self, q: float) -> float:
         """Return one quantile, see :meth:`quantiles`."""
@@ -112,7 +112,10 @@ class _Exact(CompletionLaw):
 
     @cached_property
     def moments(self) -> Moments:
-        return moments(self.survival, self._grid, self._terms.spread, self.index)
+        if self.index <= 1:
+            return Moments(math.inf, 0.0, math.inf, 0.0)
+        centre = self.quantile(0.5)
+        return moments(self.survival, self._grid, self._terms.spread, self.index, centre)
 
     def quantiles(self, q: Sequence[float]) -> tuple[float, ...]:
         wanted = _probabilities(q)
@@ -138,8 +141,8 @@ class _Listed(CompletionLaw):
         if math.isinf(times[-1]):
             return Moments(math.inf, 0.0, math.inf, 0.0)
         mean = math.fsum(times) / count
-        second = math.fsum(t * t for t in times) / count
-        return Moments(mean, 4e-16 * mean, second, 4e-16 * second)
+        variance = math.fsum((t - mean) ** 2 for t in times) / count
+        return Moments(mean, 4e-16 * mean, variance, 4e-16 * variance)
 
     def quantiles(self, q: Sequence[float]) -> tuple[float, ...]:
         rank = np.ceil(_probabilities(q) * len(self._sorted) * (1 - 1e-14)).astype(np.int64)

@@ -1,29 +1,25 @@
 """Moments and quantiles of a time from its survival function ``S(t) = P(T > t)``.
 
-``E[T]`` is the integral of S and ``E[T^2]`` that of 2 t S. Between the points where S jumps or
-has a kink it is smooth, so each stretch is integrated by an adaptive Gauss-Kronrod rule (7 and 15
-points; Kronrod 1965, error estimate of QUADPACK, Piessens et al. 1983). Beyond the last of them
+``E[T]`` is the integral of S, and ``E[(T - c)^2]`` about the median c that of
+``2 (t - c) (S - [t < c])``, which is nowhere negative. Between the points where S jumps or has a
+kink it is smooth, so each stretch is integrated by an adaptive rule. Beyond the last of them
 stretches grow geometrically until nothing is left; of a tail ``t^-b`` the rest is known.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
+from allocsolve.models.coded.law_rules import Survival, integrate
 
-__all__ = ["Atoms", "Grid", "Moments", "Survival", "moments"]
+__all__ = ["Atoms", "Grid", "Moments", "moments"]
 
-Survival: TypeAlias = Callable[[FloatArray], FloatArray]
 Atoms: TypeAlias = Literal["none", "some", "all"]
-
-ACCURACY = 1e-10
-"""Relative error that the adaptive rule goes for."""
 
 _MOST_KINKS = 5000
 """Kinks at which stretches end; of more of them only some are used. Jumps are all used."""
@@ -37,72 +33,7 @@ _GONE = 1e-18
 _TRIED = 24
 """Corners that one step of a search looks at."""
 
-_MOST_ROUNDS = 48
 _FARTHEST = 1e140
-
-_SHORT = 40
-"""Stretches from which on the small pair of rules is tried first."""
-
-
-class _Pair(NamedTuple):
-    """A Kronrod rule and the Gauss rule within it on [-1, 1]."""
-
-    points: FloatArray
-    weights: FloatArray
-    gauss: FloatArray
-
-    @classmethod
-    def of(cls, points: Sequence[float], weights: Sequence[float], gauss: Sequence[float]) -> _Pair:
-        """Mirror the points from 0 on, with the weights of both rules."""
-        sides = [np.array(half) for half in (points, weights, gauss)]
-        return cls(
-            np.concatenate([-sides[0][:0:-1], sides[0]]),
-            *(np.concatenate([half[:0:-1], half]) for half in sides[1:]),
-        )
-
-
-_FINE = _Pair.of(
-    [
-        0.0,
-        0.20778495500789846760,
-        0.40584515137739716691,
-        0.58608723546769113029,
-        0.74153118559939443986,
-        0.86486442335976907279,
-        0.94910791234275852453,
-        0.99145537112081263921,
-    ],
-    [
-        0.20948214108472782801,
-        0.20443294007529889241,
-        0.19035057806478540991,
-        0.16900472663926790283,
-        0.14065325971552591875,
-        0.10479001032225018384,
-        0.06309209262997855329,
-        0.02293532201052922496,
-    ],
-    [
-        0.41795918367346938776,
-        0.0,
-        0.38183005050511894495,
-        0.0,
-        0.27970539148927666790,
-        0.0,
-        0.12948496616886969327,
-        0.0,
-    ],
-)
-_QUICK = _Pair.of(
-    [0.0, 0.43424374934680255800, 0.77459666924148337704, 0.96049126870802028342],
-    [
-        0.45091653865847414235,
-        0.40139741477596222291,
-        0.26848808986833344073,
-        0.10465622602646726519,
-    ],
-    [8 / 9, 0.0, 5 / 9, 0.0],
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,11 +46,14 @@ class Grid:
         float64 (k,), rising; the first is 0.
     at, before
         float64 (k,), S at each corner and just before it.
+    kept
+        bool (k,), corners between which S is integrated, if they lie where it falls.
     """
 
     times: FloatArray
     at: FloatArray
     before: FloatArray
+    kept: BoolArray
 
     @classmethod
     def of(cls, survival: Survival, corners: FloatArray, atoms: Atoms = "some") -> Grid:
@@ -137,22 +71,32 @@ class Grid:
         """
         corners = _active(survival, corners)
         at = survival(corners)
-        if atoms == "none":
-            return cls(corners, at, at)
+        before = at
         if atoms == "all":
-            return cls(corners, at, np.concatenate([[1.0], at[:-1]]))
-        return cls(corners, at, survival(corners * (1 - 4e-14)))
+            before = np.concatenate([[1.0], at[:-1]])
+        elif atoms == "some":
+            before = survival(corners * (1 - 4e-14))
+        kept = before - at > 1e-10 * before
+        kept[:: max(1, -(-len(corners) // _MOST_KINKS))] = True
+        kept[[0, -1]] = True
+        return cls(corners, at, before, kept)
 
-    def jumps(self) -> BoolArray:
-        """Tell which corners are jumps."""
-        return self.before - self.at > 1e-10 * self.before
+    def with_corner(self, survival: Survival, time: float) -> Grid:
+        """Return the same grid with one more corner, at which S does not jump."""
+        place = int(np.searchsorted(self.times, time))
+        if place < len(self.times) and self.times[place] == time:
+            return self
+        value = float(survival(np.array([time]))[0])
+        return Grid(
+            np.insert(self.times, place, time),
+            np.insert(self.at, place, value),
+            np.insert(self.before, place, value),
+            np.insert(self.kept, place, True),
+        )
 
     def stretches(self) -> IntArray:
         """Return the corners between which S is integrated, from where it leaves 1."""
-        kept = self.jumps()
-        step = max(1, -(-len(self.times) // _MOST_KINKS))
-        kept[::step] = True
-        kept[[0, -1]] = True
+        kept = self.kept.copy()
         first = int(np.searchsorted(-self.at, -1.0, side="right")) - 1
         kept[: max(first, 0)] = False
         kept[max(first, 0)] = True
@@ -184,26 +128,24 @@ def _active(survival: Survival, corners: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Moments:
-    """Mean and second moment, each with a bound of its error; infinite where they are.
+    """Mean and variance, each with a bound of its numerical error; infinite where they are.
 
-    The bounds are those of the adaptive rule (differences of two rules, scaled as in
-    QUADPACK) with the rounding of the sums; they were never exceeded in the tests.
+    The bounds are those of the adaptive rules with the rounding of the sums; they were never
+    exceeded in the tests.
     """
 
     mean: float
     mean_error: float
-    second: float
-    second_error: float
+    variance: float
+    variance_error: float
 
     @property
     def std(self) -> float:
         """Standard deviation."""
-        if math.isinf(self.second):
-            return math.inf
-        return math.sqrt(max(self.second - self.mean**2, 0.0))
+        return math.sqrt(self.variance)
 
 
-def moments(survival: Survival, grid: Grid, scale: float, index: float) -> Moments:
+def moments(survival: Survival, grid: Grid, scale: float, index: float, centre: float) -> Moments:
     """Integrate a survival function.
 
     Parameters
@@ -212,20 +154,26 @@ def moments(survival: Survival, grid: Grid, scale: float, index: float) -> Momen
         A length that the time has, for the first stretch beyond the corners.
     index
         b with S(t) ~ t^-b, infinite if S falls faster than every power.
+    centre
+        About which the second moment is taken: the median.
     """
     if index <= 1:
         return Moments(math.inf, 0.0, math.inf, 0.0)
-    body, error = _inner(survival, grid)
+    grid = grid.with_corner(survival, centre)
+    body, error = _inner(survival, grid, centre)
     if grid.at[-1] > 0:
-        part, fault = _tail(survival, float(grid.times[-1]), scale, index, body)
+        part, fault = _tail(survival, grid, scale, index, body, centre)
         body, error = body + part, error + fault
-    error = error + 4e-15 * body
+    mean, second = body.tolist()
+    fault, doubt = (error + 4e-15 * body).tolist()
     if index <= 2:
-        return Moments(float(body[0]), float(error[0]), math.inf, 0.0)
-    return Moments(float(body[0]), float(error[0]), float(body[1]), float(error[1]))
+        return Moments(mean, fault, math.inf, 0.0)
+    apart = mean - centre
+    variance = max(second - apart * apart, 0.0)
+    return Moments(mean, fault, variance, doubt + 2 * abs(apart) * fault + 8e-15 * apart * mean)
 
 
-def _inner(survival: Survival, grid: Grid) -> tuple[FloatArray, FloatArray]:
+def _inner(survival: Survival, grid: Grid, centre: float) -> tuple[FloatArray, FloatArray]:
     """Integrate up to the last corner.
 
     S falls, so where its values at both ends are as good as equal they give the integral.
@@ -233,34 +181,38 @@ def _inner(survival: Survival, grid: Grid) -> tuple[FloatArray, FloatArray]:
     edges = grid.stretches()
     low, high = grid.times[edges[:-1]], grid.times[edges[1:]]
     top, bottom = grid.at[edges[:-1]], np.minimum(grid.before[edges[1:]], grid.at[edges[:-1]])
-    widths = np.stack([high - low, high * high - low * low], axis=1)
-    start = float(grid.times[edges[0]])
-    certain = np.array([start, start * start])
-    least = certain + (widths * bottom[:, None]).sum(axis=0)
-    doubt = widths * ((top - bottom) / 2)[:, None]
+    past = high <= centre
+    widths = np.stack([high - low, np.abs((high - centre) ** 2 - (low - centre) ** 2)], axis=1)
+    largest = np.stack([top, np.where(past, 1 - bottom, top)], axis=1)
+    smallest = np.stack([bottom, np.where(past, 1 - top, bottom)], axis=1)
+    certain = np.array([float(grid.times[edges[0]]), 0.0])
+    least = certain + (widths * smallest).sum(axis=0)
+    doubt = widths * (largest - smallest) / 2
     flat = (doubt <= _FLAT * least).all(axis=1)
-    body = certain + (widths * ((top + bottom) / 2)[:, None])[flat].sum(axis=0)
+    body = certain + (widths * (largest + smallest) / 2)[flat].sum(axis=0)
     error: FloatArray = doubt[flat].sum(axis=0)
     if not flat.all():
-        part, fault = _adaptive(survival, low[~flat], high[~flat], body)
+        part, fault = integrate(survival, low[~flat], high[~flat], body, centre)
         body, error = body + part, error + fault
     return body, error
 
 
 def _tail(
-    survival: Survival, start: float, scale: float, index: float, body: FloatArray
+    survival: Survival, grid: Grid, scale: float, index: float, body: FloatArray, centre: float
 ) -> tuple[FloatArray, FloatArray]:
     """Integrate from the last corner to infinity."""
+    start = float(grid.times[-1])
     unit = scale if scale > 0 else max(start, 1.0)
     total, error = np.zeros(2), np.zeros(2)
     low, exponent = 0.0, -4
     while True:
         highs = unit * 2.0 ** np.arange(exponent, exponent + 6)
         edges = start + np.concatenate([[low], highs])
-        part, fault = _adaptive(survival, edges[:-1], edges[1:], body + total)
+        part, fault = integrate(survival, edges[:-1], edges[1:], body + total, centre)
         total, error = total + part, error + fault
         low, exponent = float(highs[-1]), exponent + 6
         rest, doubt = _remainder(survival, float(edges[-1]), index)
+        rest[1] -= 2 * centre * rest[0] if index > 2 else 0.0
         known = body + total
         if (doubt <= 1e-13 * (known + rest)).all() or edges[-1] > _FARTHEST:
             return total + rest, error + doubt
@@ -286,59 +238,3 @@ def _remainder(survival: Survival, end: float, index: float) -> tuple[FloatArray
     second = 2 * here * end * end / (index - 2) if index > 2 else 0.0
     rest = np.array([mean, second])
     return rest, rest * min(10 * drift, 1.0)
-
-
-def _adaptive(
-    survival: Survival, low: FloatArray, high: FloatArray, known: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Integrate S and 2 t S over stretches, halving those whose error is too large.
-
-    Parameters
-    ----------
-    known
-        float64 (2,), what has been integrated before; errors are relative to the whole.
-
-    Returns
-    -------
-    tuple of float64 (2,)
-        The integrals and the bounds of their errors.
-    """
-    total, error = np.zeros(2), np.zeros(2)
-    pieces = len(low)
-    for number in range(_MOST_ROUNDS):
-        pair = _QUICK if number == 0 and pieces > _SHORT else _FINE
-        value, fault = _rule(survival, low, high, pair)
-        whole = known + total + value.sum(axis=0)
-        allowed = ACCURACY * whole / max(pieces, 1)
-        bad = (fault > allowed).any(axis=1) & (high - low > 4e-14 * high)
-        if number == _MOST_ROUNDS - 1:
-            bad[:] = False
-        total += value[~bad].sum(axis=0)
-        error += fault[~bad].sum(axis=0)
-        if not bad.any():
-            break
-        middle = (low[bad] + high[bad]) / 2
-        low, high = np.concatenate([low[bad], middle]), np.concatenate([middle, high[bad]])
-        pieces += int(bad.sum())
-    return total, error
-
-
-def _rule(
-    survival: Survival, low: FloatArray, high: FloatArray, pair: _Pair
-) -> tuple[FloatArray, FloatArray]:
-    """Apply a pair of rules to each stretch: integrals (k, 2) and error estimates (k, 2)."""
-    half = (high - low) / 2
-    times = (low + half)[:, None] + half[:, None] * pair.points
-    values = survival(times.ravel()).reshape(times.shape)
-    both = np.stack([values, 2 * times * values], axis=2)
-    fine = half[:, None] * np.einsum("kpf,p->kf", both, pair.weights)
-    rough = half[:, None] * np.einsum("kpf,p->kf", both, pair.gauss)
-    difference = np.abs(fine - rough)
-    if pair is _QUICK:
-        return fine, difference
-    average = fine / np.maximum(high - low, 1e-300)[:, None]
-    apart = np.abs(both - average[:, None, :])
-    around = half[:, None] * np.einsum("kpf,p->kf", apart, pair.weights)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = around * np.minimum(1.0, (200 * difference / around) ** 1.5)
-    return fine, np.where(around > 0, np.minimum(difference, scaled), difference)

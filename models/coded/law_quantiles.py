@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from allocsolve.models.arrays import BoolArray, FloatArray
-from allocsolve.models.coded.law_moments import Grid, Survival
+from allocsolve.models.coded.law_moments import Grid
+from allocsolve.models.coded.law_rules import Survival
 
 __all__ = ["quantiles"]
 

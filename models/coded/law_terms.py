@@ -38,7 +38,7 @@ from allocsolve.models.nodes import (
 __all__ = ["NoExactLaw", "Terms", "tail_index", "terms_of"]
 
 NUDGE = 4e-15
-"""Times are taken this much later, relatively, so that rounding does not miss a jump."""
+"""Times are taken this much later, relatively, so that rounding misses no jump of a law."""
 
 
 class NoExactLaw(UsageError):
@@ -100,7 +100,8 @@ class Terms:
     Attributes
     ----------
     families
-        Survival functions of standard laws, and the positions of the arrivals that have each.
+        Survival functions of standard laws, the positions of the arrivals that have each, and
+        whether the function jumps.
     location, scale
         float64 (m,), an arrival comes at ``location + scale * (draw of its standard law)``.
     corners
@@ -111,7 +112,7 @@ class Terms:
         Whether the laws jump at no corner, at some, or do nothing but jump.
     """
 
-    families: tuple[tuple[_Survival, IntArray], ...]
+    families: tuple[tuple[_Survival, IntArray, bool], ...]
     location: FloatArray
     scale: FloatArray
     corners: FloatArray
@@ -121,9 +122,9 @@ class Terms:
     def late(self, times: FloatArray) -> FloatArray:
         """Return P(arrival > t), float64 (times, m)."""
         found = np.empty((len(times), len(self.location)))
-        nudged = times[:, None] * (1 + NUDGE)
-        for survival, mine in self.families:
-            standard = (nudged - self.location[mine]) / self.scale[mine]
+        for survival, mine, jumps in self.families:
+            taken = times[:, None] * (1 + NUDGE if jumps else 1)
+            standard = (taken - self.location[mine]) / self.scale[mine]
             found[:, mine] = survival(standard)
         return found
 
@@ -185,7 +186,7 @@ def _median(law: _Standard) -> float:
 
 def _families(
     grouped: Sequence[tuple[_Standard, IntArray]],
-) -> Iterator[tuple[_Survival, IntArray]]:
+) -> Iterator[tuple[_Survival, IntArray, bool]]:
     """Join laws of one class that differ in their shape; other laws stay by themselves."""
     shaped: dict[type, list[tuple[float, IntArray]]] = {}
     for law, mine in grouped:
@@ -196,11 +197,11 @@ def _families(
         elif isinstance(law, Lognormal):
             shaped.setdefault(Lognormal, []).append((law.log_std, mine))
         else:
-            yield law.survival, mine
+            yield law.survival, mine, not isinstance(law, Exponential)
     for kind, members in shaped.items():
         mine = integers(k for _, positions in members for k in positions.tolist())
         shape = np.repeat([value for value, _ in members], [len(p) for _, p in members])
-        yield partial(_SHAPED[kind], shape), mine
+        yield partial(_SHAPED[kind], shape), mine, kind is _Binomial
 
 
 def _weibull(shape: FloatArray, t: FloatArray) -> FloatArray:

@@ -313,3 +313,50 @@ def test_samples_follow_the_exact_law(task: Task, answer: CodedAnswer, scaling: 
     for q in (0.1, 0.5, 0.95):
         share = float((samples <= law.quantile(q)).mean())
         assert share == pytest.approx(q, abs=4.5 * math.sqrt(q * (1 - q) / len(samples)))
+
+
+def draw_law(source: random.Random) -> Law:
+    """A law whose time scale is anything from a millionth to a million."""
+
+    def scale() -> float:
+        return float(10 ** source.uniform(-6, 6))
+
+    rows = (
+        Law(law="exponential", rate=scale()),
+        Law(law="shifted_exponential", shift=scale(), rate=scale()),
+        Law(law="weibull", shape=source.choice((0.5, 1, 3)), scale=scale()),
+        Law(law="lognormal", log_mean=source.uniform(-5, 5), log_std=source.uniform(0.1, 1)),
+        Law(law="gamma", shape=source.choice((0.5, 1, 30)), scale=scale()),
+        Law(law="bimodal", base=scale(), slowdown=10, probability=source.choice((0, 0.1, 1))),
+        Law(law="deterministic", value=source.choice((0, 1, scale()))),
+        Law(law="empirical", samples=[scale() for _ in range(5)]),
+    )
+    return source.choice(rows)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_scales_mix(seed: int) -> None:
+    """Times of a microsecond beside times of a week: mean and quantiles meet samples."""
+    source = random.Random(seed)
+    count = source.randint(1, 6)
+    nodes = [
+        Node(id=f"w{i}", runtime=draw_law(source), startup=source.choice((0, 10.0)))
+        for i in range(count)
+    ]
+    rows = source.randint(1, 6)
+    loads = [source.randint(0, 6) for _ in nodes]
+    loads[0] += max(0, rows - sum(loads))
+    problem = CodedProblem(task=MatVec(rows=rows), nodes=nodes, limits=Limits(batches="free"))
+    answer = CodedAnswer.of(loads, batches=source.choice((1, 3)))
+    law = completion_law(problem, answer)
+    request = SimulationRequest(replications=10_000, keep_samples=True)
+    times = simulate(problem, [answer], request)[0].samples
+    assert times is not None
+    assert law.mean_error <= 1e-8 * law.mean
+    for q in (0.1, 0.5, 0.9):
+        t = law.quantile(q)
+        slack = 4.5 * math.sqrt(q * (1 - q) / len(times))
+        assert float((times < t * (1 - 1e-9)).mean()) <= q + slack
+        assert float((times <= t * (1 + 1e-9)).mean()) >= q - slack
+    spread = float(times.std())
+    assert abs(float(times.mean()) - law.mean) <= 6 * spread / 100 + 1e-9 * law.mean

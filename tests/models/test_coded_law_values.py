@@ -204,6 +204,18 @@ def test_one_node(law: Law, mean: float, variance: float) -> None:
     assert found.std**2 == pytest.approx(variance, rel=1e-8)
 
 
+@pytest.mark.parametrize("late", [1e-3, 30.0, 1e7])
+@pytest.mark.parametrize("rate", [1.0, 1e6, 1e12])
+def test_scales_far_apart(rate: float, late: float) -> None:
+    """A kink of a slow node far beyond a fast one leaves a layer that no rule would see."""
+    laws = [exponential(Fraction(1, 1000), rate), exponential(late + 1, 1e-9)]
+    found = law_of(laws, 3, [3, 1])
+    share = math.exp(-rate / 3 * (late + 1 - 0.003))
+    expected = 0.003 + 3 / rate
+    assert found.mean == pytest.approx(expected, rel=1e-9, abs=share)
+    assert found.std == pytest.approx(3 / rate, rel=1e-4, abs=share * (late + 1))
+
+
 def test_atoms_are_exact() -> None:
     """Two of three bimodal nodes: the law has two atoms, and its quantile jumps exactly there."""
     law = law_of([Law(law="bimodal", base=1, slowdown=10, probability=0.1)] * 3, 2, [1] * 3)
