@@ -95,6 +95,7 @@ class _Builder:
         self.makespan = self.model.new_int_var(self.lower, length, "makespan")
 
     def build(self, windows: Sequence[NodeWindow], minimise: bool) -> NodeCpModel:
+        """Add variables and constraints, and return the model with its decoder."""
         if bool(self.open.any(axis=1).all()):
             self._tasks()
             self._nodes()

@@ -118,6 +118,7 @@ class _Builder:
         self.flow_pools = [] if self.any_order else [p for p in window.pools if _flows(window, p)]
 
     def build(self) -> Milp:
+        """Add variables and constraints, and return the program with its decoder."""
         self._variables()
         model, window = self.model, self.frame
         add_rows(model, "one_mode", self._one_mode())

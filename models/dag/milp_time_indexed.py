@@ -96,6 +96,7 @@ class _Builder:
         self.task = {m: i for i, modes in enumerate(window.modes) for m in modes}
 
     def build(self) -> Milp:
+        """Add variables and constraints, and return the program with its decoder."""
         self._variables()
         model = self.model
         add_rows(model, "one_mode", self._one_mode())

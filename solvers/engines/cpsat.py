@@ -235,6 +235,7 @@ def _callback(job: _Job[AnswerT]) -> cp_model.CpSolverSolutionCallback:
         """Hands every solution on."""
 
         def on_solution_callback(self) -> None:
+            """Take the solution; called by the engine."""
             job.take(self.value)
 
     return Callback()
