@@ -26,6 +26,7 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.dag.node_windows import NodeTable, NodeWindow
+from allocsolve.solvers.engines.apart import run_apart
 from allocsolve.solvers.engines.highs import highs, interruptible, require
 
 if TYPE_CHECKING:
@@ -82,6 +83,13 @@ def area_bound(table: NodeTable, least: int, seconds: Callable[[], float]) -> Ar
     SolverMissing
         If HiGHS is not installed.
     """
+    found = run_apart(
+        lambda: _rounds(table, least, seconds), lambda: seconds() <= 0, "highs area bound"
+    )
+    return found or AreaBound(least, ())
+
+
+def _rounds(table: NodeTable, least: int, seconds: Callable[[], float]) -> AreaBound:
     program = _Program(table, seconds)
     best = least
     for _ in range(_ROUNDS):

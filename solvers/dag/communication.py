@@ -262,7 +262,7 @@ class _Search:
             return
         self.control.phase("loading CP-SAT")
         self.searched = True
-        load()
+        load(self._is_over)
         from allocsolve.solvers.dag.questions import Questions
 
         limits = self.control.limits
