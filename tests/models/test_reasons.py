@@ -26,7 +26,7 @@ def _step(
     name: str,
     *modes: tuple[float, dict[str, Number]],
     release: float = 0,
-    deadline: int | None = None,
+    deadline: float | None = None,
 ) -> Task:
     listed = [Mode(duration=duration, demand=demand) for duration, demand in modes]
     return Task(id=name, modes=listed, release=release, deadline=deadline)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import pytest
 
@@ -27,7 +28,11 @@ def test_the_optimum_stays(
     seed: int, optimal_schedule: Callable[[DagProblem], Schedule | None]
 ) -> None:
     """Leaving out one node too many would cost the best schedule."""
-    settings = {"nodes": 5, "machine": "identical", "ratio": 0.1 * seed}
+    settings: dict[str, int | float | str] = {
+        "nodes": 5,
+        "machine": "identical",
+        "ratio": 0.1 * seed,
+    }
     whole = generate("communication", tasks=4, seed=seed, **settings)
     whole = whole.replace(links=[], default_link=None)
     core = core_of(whole)
@@ -46,10 +51,13 @@ def test_a_schedule_of_the_whole_moves_to_the_nodes_that_are_kept() -> None:
     project = Task(id="p", modes=[Mode(duration=9), Mode(duration=1)])
     whole = DagProblem(tasks=[*TASKS, project], edges=EDGES, nodes=_like_nodes(9))
     entries = [
-        ScheduledTask("a", 0, 1, "n8", 0),
-        ScheduledTask("b", 1, 2.5, "n8", 0),
-        ScheduledTask("c", 2, 4, "n5", 0),
-        ScheduledTask("p", 0, 1, None, 1),
+        ScheduledTask(task, Fraction(start), Fraction(end), node, mode)
+        for task, start, end, node, mode in [
+            ("a", "0", "1", "n8", 0),
+            ("b", "1", "2.5", "n8", 0),
+            ("c", "2", "4", "n5", 0),
+            ("p", "0", "1", None, 1),
+        ]
     ]
     core = core_of(whole)
     lowered = core.lower(Schedule.from_entries(whole, entries))
