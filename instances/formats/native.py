@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -56,9 +57,6 @@ _RECORDS: dict[str, type[msgspec.Struct]] = {
     "runtime": Law,
     "parts": Law,
 }
-_known = lru_cache(maxsize=2**16)(exact)
-"""Numbers that come again and again in a large document share one fraction."""
-
 _SIGNED = ("min_lag", "max_lag", "log_mean")
 _NO_NUMBER = "not a number"
 _PLACE = re.compile(r"(?P<message>.*?) - at (?:`key` in )?`(?P<path>\$[^`]*)`", re.DOTALL)
@@ -99,6 +97,8 @@ def decode(raw: object) -> DagDocument:
     _require(raw, "schema", (SCHEMA,))
     _require(raw, "kind", _KINDS)
     try:
+        with suppress(msgspec.ValidationError):
+            return msgspec.convert(raw, DagDocument, dec_hook=_shared_number)
         return msgspec.convert(raw, DagDocument, dec_hook=_number)
     except msgspec.ValidationError as error:
         raise _explain(str(error), raw) from None
@@ -131,9 +131,13 @@ def _number(target: type, value: object) -> Fraction:
     if target is not Fraction or not isinstance(value, int | float | Decimal | Fraction):
         raise ValueError(_NO_NUMBER)
     try:
-        return _known(value) if type(value) in (int, Decimal) else exact(value)
-    except (TypeError, ValueError):  # a signalling NaN has no hash
+        return exact(value)
+    except ValueError:
         raise ValueError(_NO_NUMBER) from None
+
+
+_shared_number = lru_cache(maxsize=2**16, typed=True)(_number)
+"""The same; numbers that come again and again in a large document share one fraction."""
 
 
 def _explain(message: str, raw: dict[str, object]) -> InputError:
