@@ -29,14 +29,18 @@ from allocsolve.models.arrays import BoolArray, IntArray
 from allocsolve.models.dag.cut_kernels import Desk, Gaps, View, fill_gaps
 from allocsolve.models.dag.graph import CommGraph
 from allocsolve.models.dag.node_windows import NodeTable
+from allocsolve.models.kernels import PLAIN_AT_ONCE, paced, uncompiled
 
-__all__ = ["CutPaths", "cut_paths", "is_affordable", "warm"]
+__all__ = ["CutPaths", "cut_paths", "is_affordable", "plain_seconds", "warm"]
 
 _OPERATIONS = 200_000_000
 """Tasks and edges between pairs of tasks up to which the times are computed: a second or so."""
 
 _SLICE = 5_000_000
 """Tasks and edges looked at between two looks at the clock."""
+
+_PER_LOOK = 4e-6
+"""Seconds that plain Python takes for one of them."""
 
 _DELAYS = 4_000_000
 """Edges times pairs of nodes up to which the least delays are looked for."""
@@ -68,10 +72,18 @@ class CutPaths:
 
 def is_affordable(graph: CommGraph) -> bool:
     """Whether the times take a second or two at most."""
-    edges = len(graph.edge_source)
-    looks = (graph.n + edges) * graph.n**2 // 6
-    small = looks <= _OPERATIONS and edges * graph.nodes**2 <= _DELAYS
-    return small and graph.problem.arrays.horizon < _SAFE
+    small = len(graph.edge_source) * graph.nodes**2 <= _DELAYS
+    return small and _looks(graph) <= _OPERATIONS and graph.problem.arrays.horizon < _SAFE
+
+
+def plain_seconds(graph: CommGraph) -> float:
+    """Return how long the times of a graph take as plain Python, roughly."""
+    return _PER_LOOK * _looks(graph)
+
+
+def _looks(graph: CommGraph) -> int:
+    """Return about how many tasks and edges are looked at for all pairs of tasks."""
+    return (graph.n + len(graph.edge_source)) * graph.n**2 // 6
 
 
 def cut_paths(table: NodeTable, stop: Callable[[], bool] = lambda: False) -> CutPaths | None:
@@ -83,10 +95,11 @@ def cut_paths(table: NodeTable, stop: Callable[[], bool] = lambda: False) -> Cut
     view, n = _view(table), graph.n
     gaps = Gaps(*(np.full((n + 2, n + 2), -1, np.int64) for _ in range(2)))
     desk, row = _desk(view), n
-    while row >= 0:
-        if stop():
-            return None
-        row = fill_gaps(view, gaps, desk, row, _SLICE)
+    with uncompiled(when=plain_seconds(graph) < PLAIN_AT_ONCE):
+        while row >= 0:
+            if stop():
+                return None
+            row = fill_gaps(view, gaps, desk, row, paced(fill_gaps, _SLICE))
     gap = gaps.ahead
     place = np.empty(n, np.int64)
     place[graph.order] = np.arange(1, n + 1)

@@ -25,11 +25,15 @@ from allocsolve.models.dag.graph import NOT_ELIGIBLE, CommGraph
 from allocsolve.models.dag.node_windows import NEVER, NodeTable
 from allocsolve.models.dag.search_kernels import CUT_PATHS
 from allocsolve.models.dag.windows import best_window
+from allocsolve.models.kernels import uncompiled
 
-__all__ = ["narrow", "sharpen"]
+__all__ = ["cuts_at_once", "narrow", "sharpen"]
 
 _ROUNDS = 10
 """Rounds of elimination at most."""
+
+_AT_ONCE = 0.03
+"""Seconds that the cut paths may take as plain Python, again and again."""
 
 _PAIRS = 4_000_000
 """Edges times pairs of nodes up to which tasks are put together."""
@@ -38,17 +42,32 @@ Stop = Callable[[], bool]
 
 
 def sharpen(table: NodeTable, stop: Stop) -> tuple[NodeTable, int]:
-    """Return a table raised by the cut paths, where they are affordable, and their bound."""
-    if not (CUT_PATHS.is_loaded() and cut_paths.is_affordable(table.graph)):
-        return table, table.value
-    if table.value >= NEVER:
-        return table, table.value
-    paths = cut_paths.cut_paths(table, stop)
+    """Return a table raised by the cut paths, and their bound.
+
+    Takes a second or so if :func:`allocsolve.models.dag.cut_paths.is_affordable`; a table on
+    which some task has no place, or that was stopped, is returned as it is.
+    """
+    paths = None if table.value >= NEVER else cut_paths.cut_paths(table, stop)
     if paths is None:
         return table, table.value
     if (paths.head > table.task_head).any() or (paths.tail > table.task_tail).any():
         table = node_table(table.graph, stop, (paths.head, paths.tail))
     return table, paths.value
+
+
+def _sharpen_at_once(table: NodeTable, stop: Stop) -> tuple[NodeTable, int]:
+    """Do the same if it takes next to no time."""
+    if not cuts_at_once(table.graph):
+        return table, table.value
+    with uncompiled():
+        return sharpen(table, stop)
+
+
+def cuts_at_once(graph: CommGraph) -> bool:
+    """Whether the cut paths take next to no time, with the loops that are loaded."""
+    if CUT_PATHS.is_loaded():
+        return cut_paths.is_affordable(graph)
+    return cut_paths.plain_seconds(graph) <= _AT_ONCE
 
 
 def narrow(table: NodeTable, length: int, stop: Stop) -> NodeTable | None:
@@ -58,7 +77,7 @@ def narrow(table: NodeTable, length: int, stop: Stop) -> NodeTable | None:
             return None
         before = table
         kept = before.possible & (before.through <= length)
-        table, value = sharpen(_without(before, kept, stop), stop)
+        table, value = _sharpen_at_once(_without(before, kept, stop), stop)
         if max(value, table.value) > length:
             return None
         table = _together(table, length, stop)
