@@ -2,8 +2,9 @@
 
 1. List schedules; bounds from the node table and from sharing the work among nodes.
 2. Annealing over a node for every task and an order, for a share of the time.
-3. CP-SAT from the best schedule, where the model is small enough for it.
-4. Annealing until the end where CP-SAT is of no use.
+3. For some tens of tasks, neighbourhoods for a share of the time, then CP-SAT from the best
+   schedule.
+4. Beyond, annealing and neighbourhoods in turn until the end.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from allocsolve.solvers.dag import cpsat
 from allocsolve.solvers.dag.annealing import Annealing, search_loops
 from allocsolve.solvers.dag.compiling import PLAIN_SEARCH, UNCOMPILED, is_worth_compiling
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
+from allocsolve.solvers.dag.lns import Alternation
 from allocsolve.solvers.dag.node_start import NodeStart, begin, raise_area_bound
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 from allocsolve.solvers.engines.cpsat import EngineRun, EngineStatus, load, run, version
@@ -50,8 +52,12 @@ _COLD_SHARE = 0.25
 _ELIMINATE_SHARE = 0.1
 """Share of the time left that excluding lengths takes at most."""
 
+_SEARCHED, _SEARCH_SHARE, _IDLE = 25, 0.25, 30
+"""Tasks from which on neighbourhoods are searched before CP-SAT starts, for which share of the
+time left at most, and after how many rounds without a gain that ends."""
+
 _PROVABLE = 60
-"""Tasks up to which CP-SAT gets the rest of the time; beyond, annealing finds more."""
+"""Tasks up to which CP-SAT gets the rest of the time; beyond, other search finds more."""
 
 _LARGEST_MODEL = 1_000_000
 """Literals and coefficients beyond which CP-SAT is not used."""
@@ -94,6 +100,7 @@ class _Search:
         self.solver = own_solver(control, self._shown(), control.limits.threads)
         self.windows: tuple[NodeWindow, ...] = ()
         self.annealing: Annealing | None = None
+        self.alternation: Alternation | None = None
         self.ended_by = Termination.FINISHED
         self.is_repeatable = True
         self.is_abandoned = False
@@ -124,11 +131,12 @@ class _Search:
         return (
             self._share_work,
             self._anneal_first,
+            self._search_first,
             self._eliminate,
             self._prove_first,
             self._anneal_late,
             self._prove,
-            self._anneal_on,
+            self._improve,
         )
 
     def _shown(self) -> dict[str, Scalar]:
@@ -240,7 +248,7 @@ class _Search:
         return overflow(self.problem, cpsat.horizon(self.problem, self.control))
 
     def _is_large(self, start: NodeStart) -> bool:
-        """Whether annealing finds more than CP-SAT in the time that there is."""
+        """Whether other search finds more than CP-SAT in the time that there is."""
         return start.table.graph.n > _PROVABLE and self.control.limits.deadline is not None
 
     def _prove(self, start: NodeStart, seconds: float = math.inf) -> None:
@@ -315,13 +323,35 @@ class _Search:
         if report.status is EngineStatus.OPTIMAL and report.bound is not None:
             self.control.raise_bound(Bound(report.bound, "cpsat", "proven by CP-SAT"))
 
-    def _anneal_on(self, start: NodeStart) -> None:
-        """Anneal until the end, where CP-SAT was of no use."""
+    def _search_first(self, start: NodeStart) -> None:
+        """Search neighbourhoods for a share of the time, so that CP-SAT starts from less."""
+        is_small = start.table.graph.n < _SEARCHED
+        if is_small or self._is_large(start) or self.is_cold or self.control.answer is None:
+            return
+        if self.control.limits.deadline is None or not self.settings["rounds"]:
+            return
+        seconds = _SEARCH_SHARE * self.control.remaining()
+        self._improvement(start).search(None, idle=_IDLE, seconds=seconds)
+        self._take_over()
+
+    def _improve(self, start: NodeStart) -> None:
+        """Anneal and search neighbourhoods until the end, where CP-SAT was of no use."""
         if self.control.limits.deadline is None or self.is_abandoned:
             return
-        if self.control.answer is None:
-            return
-        with search_loops(start.table.graph, self.control, self.settings["rounds"]):
-            self.control.phase("annealing")
-            self.annealing = self.annealing or Annealing(start.table, self.control)
-            self.is_repeatable &= self.annealing.run(None, self._is_over)
+        self._improvement(start).run()
+        self._take_over()
+        self.warnings.extend(self._improvement(start).warnings)
+
+    def _improvement(self, start: NodeStart) -> Alternation:
+        if self.alternation is None:
+            self.alternation = Alternation(
+                start.table, self.control, self.settings, self._shown(), annealing=self.annealing
+            )
+        return self.alternation
+
+    def _take_over(self) -> None:
+        """Note how annealing and neighbourhoods ended."""
+        if self.alternation is not None:
+            self.solver = self.alternation.solver or self.solver
+            self.is_abandoned |= self.alternation.abandoned
+            self.is_repeatable &= self.alternation.is_repeatable
