@@ -22,11 +22,9 @@ from allocsolve.solvers.dag.opening import open_run
 __all__ = ["NodeStart", "begin", "raise_area_bound", "raise_cut_bound", "raise_table_bound"]
 
 _QUICK = ("heft", "one_node", "clusters", "cpop", "peft")
-_SLOW = ("etf", "dls", "min_min", "max_min", "sufferage")
-"""List schedulers that look at all ready tasks for each task."""
-
-_SLOW_TASKS = 3000
-"""Tasks up to which the slow list schedulers are tried."""
+_SLOW = {"dls": 20_000, "min_min": 20_000, "max_min": 20_000, "sufferage": 20_000, "etf": 3000}
+"""List schedulers that look at all ready tasks for each task, and the tasks up to which they are
+tried: they take a second or so for so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +51,7 @@ class NodeStart:
 def begin(problem: DagProblem, control: Control[Schedule]) -> NodeStart:
     """Offer list schedules and raise the bounds that need no engine."""
     graph = begin_lists(problem, control)
-    rules = (*_QUICK, *_SLOW) if graph.n <= _SLOW_TASKS else _QUICK
+    rules = (*_QUICK, *(rule for rule, most in _SLOW.items() if graph.n <= most))
     with ready_loops(graph, control, rules) as can_run:
         if can_run:
             offer_rules(graph, control, rules)
