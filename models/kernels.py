@@ -32,9 +32,6 @@ __all__ = ["PLAIN_AT_ONCE", "KernelSet", "kernel", "paced", "uncompiled"]
 PLAIN_AT_ONCE = 0.3
 """Seconds up to which plain Python is done before numba is imported."""
 
-_STEP = 0.05
-"""Seconds between two looks at whether the run should go on."""
-
 _SLOWDOWN = 200
 """How many times as long as a compiled loop plain Python takes, roughly."""
 
@@ -201,7 +198,10 @@ class KernelSet:
     loading: float
 
     def build(self) -> float:
-        """Compile or load every kernel; return the seconds that it took."""
+        """Compile or load every kernel; return the seconds that it took.
+
+        Nothing interrupts numba: who may have to stop calls this in a thread of its own.
+        """
         began = time.perf_counter()
         before = _wants_plain.set(False)
         try:
@@ -226,24 +226,6 @@ class KernelSet:
             return 0.0
         return self.loading if self.is_ready() else self.compiling
 
-    def prepare(self, stop: Callable[[], bool]) -> bool:
-        """Make the kernels ready to run; tell whether they are.
-
-        What needs the compiler is built in a thread of its own, since numba cannot be
-        interrupted: if the run stops meanwhile, that thread goes on without it.
-
-        Parameters
-        ----------
-        stop
-            Asked every twentieth of a second.
-        """
-        if self.is_ready():
-            return True
-        job = _Compilation(self)
-        thread = threading.Thread(target=job.work, name=f"compile {self.name}", daemon=True)
-        thread.start()
-        return job.wait(stop)
-
     def fits(self, seconds: float) -> bool:
         """Whether the kernels can be made ready to run within so many seconds."""
         return seconds >= self.compiling or self.loads_within(seconds)
@@ -254,33 +236,6 @@ class KernelSet:
 
     def _entry(self) -> _Entry:
         return cast("_Entry", getattr(importlib.import_module(self.module), self.entry))
-
-
-class _Compilation:
-    """Building a set of kernels in a thread."""
-
-    def __init__(self, kernels: KernelSet) -> None:
-        self._kernels = kernels
-        self._done = threading.Event()
-        self._error: BaseException | None = None
-
-    def work(self) -> None:
-        """Build the kernels and keep what goes wrong for the thread that waits."""
-        try:
-            self._kernels.build()
-        except BaseException as error:  # raised again where the kernels are wanted
-            self._error = error
-        finally:
-            self._done.set()
-
-    def wait(self, stop: Callable[[], bool]) -> bool:
-        """Wait for the end; False if the run stopped before it."""
-        while not self._done.wait(_STEP):
-            if stop():
-                return False
-        if self._error is not None:
-            raise self._error
-        return True
 
 
 def _is_cached(function: FunctionType, folder: str | None) -> bool:

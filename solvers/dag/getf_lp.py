@@ -36,6 +36,9 @@ __all__ = ["LpAnswer", "solve_lp"]
 _PACE = 100_000
 """Coefficients for each second up to which it is begun: presolving looks at no clock."""
 
+_GRACE = 0.1
+"""Seconds that the engine has once it should stop: a schedule is still to be found then."""
+
 
 @dataclass(frozen=True, eq=False)
 class LpAnswer:
@@ -92,7 +95,7 @@ def solve_lp(
     classes = _classes(graph)
     if (3 * graph.n + len(graph.edge_lag)) * len(classes.slots) > _PACE * seconds:
         return None
-    return run_apart(lambda: _solve(graph, classes, seconds, stop), stop, "highs")
+    return run_apart(lambda: _solve(graph, classes, seconds, stop), stop, "highs", _GRACE)
 
 
 def _solve(
