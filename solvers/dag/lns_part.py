@@ -41,11 +41,10 @@ def part_of(placement: Placement, free: BoolArray) -> CommGraph:
     added = [pair for pair in chains(placement, ~free) if pair not in known]
     source, target = np.array(added, np.int64).reshape(-1, 2).T
     nothing = np.zeros(len(added), np.int64)
-    order = _in_order(placement)
-    for array in (duration, order):
-        array.setflags(write=False)  # as all arrays of a graph: loops are compiled for such
     return dataclasses.replace(
-        graph.with_edges(source, target, nothing, nothing), duration=duration, order=order
+        graph.with_edges(source, target, nothing, nothing),
+        duration=duration,
+        order=_in_order(placement),
     )
 
 

@@ -234,3 +234,13 @@ def test_a_time_limit_is_kept(solve: Solve) -> None:
     assert outcome.termination is Termination.TIME_LIMIT
     assert not outcome.deterministic
     assert control.remaining() > -1.5
+
+
+def test_the_arrays_of_a_part_are_closed() -> None:
+    """Open arrays are another type to the compiler, which would begin anew in every run."""
+    placement = _first(generate("layered", tasks=10, seed=1))
+    assert placement is not None
+    part = part_of(placement, np.arange(10) < 5)
+    arrays = [value for value in vars(part).values() if isinstance(value, np.ndarray)]
+    assert len(arrays) > 10
+    assert not any(array.flags.writeable for array in arrays)
