@@ -28,7 +28,12 @@ from allocsolve.models.result import Bound, Scalar, SolverInfo, Termination
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag import cpsat
 from allocsolve.solvers.dag.annealing import Annealing, search_loops
-from allocsolve.solvers.dag.compiling import PLAIN_SEARCH, UNCOMPILED, is_worth_compiling
+from allocsolve.solvers.dag.compiling import (
+    PLAIN_SEARCH,
+    UNCOMPILED,
+    is_worth_compiling,
+    loads_in_time,
+)
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.lns import Alternation
 from allocsolve.solvers.dag.node_start import NodeStart, begin, raise_area_bound
@@ -51,6 +56,9 @@ _COLD_SHARE = 0.25
 
 _ELIMINATE_SHARE = 0.1
 """Share of the time left that excluding lengths takes at most."""
+
+_ASK_SHARE, _ASKED = 0.35, 80
+"""Share of the time left for questions to CP-SAT, and tasks up to which some are answered."""
 
 _SEARCHED, _SEARCH_SHARE, _IDLE = 25, 0.25, 30
 """Tasks from which on neighbourhoods are searched before CP-SAT starts, for which share of the
@@ -135,6 +143,7 @@ class _Search:
             self._eliminate,
             self._prove_first,
             self._anneal_late,
+            self._ask,
             self._prove,
             self._improve,
         )
@@ -155,7 +164,7 @@ class _Search:
             return
         rest = self.control.remaining()
         endless = self.control.limits.deadline is None
-        if endless or self._is_large(start) or ANNEALING.loads_within(rest):
+        if endless or self._is_large(start) or loads_in_time(self.control, ANNEALING):
             self._anneal(start)
         else:
             share = min(_ANNEAL_SHARE * rest, PLAIN_SEARCH)
@@ -215,6 +224,28 @@ class _Search:
         detail = "shorter lengths leave no node to some task, or too little room for the work"
         self.control.raise_bound(Bound(least, "destructive_area", detail))
 
+    def _ask(self, start: NodeStart) -> None:
+        """Ask CP-SAT for lengths that are too short, for a share of the time."""
+        known = self.control.value is not None and self.control.bound is not None
+        endless = self.control.limits.deadline is None
+        if endless or not known or self.is_abandoned or start.table.graph.n > _ASKED:
+            return
+        if not self._may_eliminate(start) or self._can_prove(start) is not None:
+            return
+        load(self._is_over)
+        from allocsolve.solvers.dag.node_questions import NodeQuestions
+
+        self.solver = self._engine()
+        questions = NodeQuestions(start.table, self.control)
+        questions.ask(time.monotonic() + _ASK_SHARE * self.control.remaining())
+        self.is_repeatable = False
+        self.is_abandoned = questions.abandoned
+
+    def _engine(self) -> SolverInfo:
+        """Return what is said of a run in which CP-SAT took part."""
+        limits = self.control.limits
+        return SolverInfo("ortools", version(), limits.seed, limits.threads, self._shown())
+
     def _may_eliminate(self, start: NodeStart) -> bool:
         """Whether the engine that this needs is loaded, and questions are answered quickly."""
         if "highspy" not in sys.modules or not self._has_quick_tables(start):
@@ -260,9 +291,8 @@ class _Search:
             self.warnings.append(f"CP-SAT was not used: {excuse}")
             return
         self.control.phase("loading CP-SAT")
-        load()
-        limits = self.control.limits
-        self.solver = SolverInfo("ortools", version(), limits.seed, limits.threads, self._shown())
+        load(self._is_over)
+        self.solver = self._engine()
         try:
             formulation = self._formulate(start)
         except _Ended:
