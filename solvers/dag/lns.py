@@ -54,6 +54,9 @@ _SHORTEST = 0.2
 _IMPORT_ENGINE = 0.9
 """Seconds that importing the engine takes, with some room."""
 
+_WORTH = 4
+"""How many times as long as its import the rounds and annealing must be able to last."""
+
 
 def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     """Anneal and search neighbourhoods until value and bound meet or a limit ends it."""
@@ -135,8 +138,14 @@ class Alternation:
         """Whether a thread of the engine was left behind."""
         return self._neighbourhoods is not None and self._neighbourhoods.abandoned
 
-    def run(self) -> None:
-        """Go on until value and bound meet, a limit ends it or all rounds are done."""
+    def run(self, *, anneals_only: bool = False) -> None:
+        """Go on until value and bound meet, a limit ends it or all rounds are done.
+
+        Parameters
+        ----------
+        anneals_only
+            Whether to leave neighbourhoods out where there is a time limit.
+        """
         if self._control.answer is None:
             return
         if self._control.limits.deadline is None:
@@ -144,7 +153,10 @@ class Alternation:
             self.search(self._rounds or _ROUNDS)
             return
         while self._goes_on():
-            self._anneal(None, _ANNEAL_SHARE if self._can_search() else 1.0)
+            if anneals_only or not self._can_search():
+                self._anneal(None, 1.0)
+                return
+            self._anneal(None, _ANNEAL_SHARE)
             self.search(self._rounds or None, idle=_IDLE)
             if self._rounds:
                 break
@@ -156,12 +168,13 @@ class Alternation:
     def _can_search(self) -> bool:
         """Whether CP-SAT can be used; if not, say why."""
         control, graph = self._control, self._table.graph
-        needed = 0.0 if "ortools.sat.python.cp_model" in sys.modules else _IMPORT_ENGINE
+        is_loaded = "ortools.sat.python.cp_model" in sys.modules
+        needed = 0.0 if is_loaded else _WORTH * _IMPORT_ENGINE
         excuse = overflow(graph.problem, cpsat.horizon(graph.problem, control))
         if not fits(graph, control):
             excuse = "the instance is too large, or the loops that this needs are not compiled"
         elif control.remaining() < needed:
-            excuse = "there is no time left to load CP-SAT"
+            excuse = "the time left is too short to load CP-SAT for it"
         if excuse is not None and self.solver is None:
             self.warnings = (f"neighbourhoods were not searched: {excuse}",)
         return excuse is None
