@@ -89,11 +89,15 @@ def test_nodes_that_differ_all_stay(changes: dict[str, object]) -> None:
     assert core.lift(schedule) is schedule
 
 
-def test_a_result_names_the_problem_that_was_asked() -> None:
+@pytest.mark.parametrize(
+    "starts",
+    [pytest.param([0, 10, 20], id="right start"), pytest.param([0, 0, 0], id="mended start")],
+)
+def test_a_result_names_the_problem_that_was_asked(starts: list[int]) -> None:
     """What was left out is nobody's business outside: answers and incumbents are of the whole."""
     whole = DagProblem(tasks=TASKS, edges=EDGES, nodes=_like_nodes(50))
     seen: list[allocsolve.Incumbent] = []
-    start = Schedule.of(whole, [0, 10, 20], [49, 98, 147])
+    start = Schedule.of(whole, starts, [49, 98, 147])
     result = allocsolve.solve(whole, warm_start=start, on_incumbent=seen.append)
     assert result.objective.value == 3.5
     assert result.schedule.problem is whole
