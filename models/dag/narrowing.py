@@ -165,8 +165,8 @@ def _groups(group: IntArray) -> Iterator[IntArray]:
 def _has_room(table: NodeTable, tasks: IntArray, length: int) -> BoolArray:
     """Return the nodes on which tasks can be together within a length, bool (N,)."""
     graph = table.graph
-    able: BoolArray = table.possible[tasks].all(axis=0)
-    able &= graph.memory[tasks].sum() <= graph.node_memory
+    holds: BoolArray = graph.node_memory >= int(graph.memory[tasks].sum())
+    able: BoolArray = holds & np.all(table.possible[tasks], axis=0)
     for k in np.flatnonzero(able).tolist():
         window = best_window(
             table.head[tasks, k],

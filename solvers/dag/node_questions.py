@@ -31,7 +31,7 @@ from allocsolve.solvers.engines.cpsat import EngineStatus, run
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-__all__ = ["LARGEST", "NodeQuestions", "tight_gaps"]
+__all__ = ["LARGEST", "NodeQuestions", "distances", "tight_gaps"]
 
 LARGEST = 60_000
 """Literals and coefficients of a model beyond which nothing is asked."""
@@ -146,7 +146,7 @@ class NodeQuestions:
         if area.value > length:
             return None
         pulse()
-        gaps = _gaps(table) if cuts_at_once(table.graph) else ()
+        gaps = distances(table)
         return build(table, length, windows=area.windows, minimise=False, gaps=gaps, pulse=pulse)
 
     def _accept(
@@ -159,8 +159,9 @@ class NodeQuestions:
         return accept
 
 
-def _gaps(table: NodeTable) -> list[tuple[int, int, int]]:
-    paths = cut_paths(table)
+def distances(table: NodeTable) -> list[tuple[int, int, int]]:
+    """Return what the cut paths say of pairs of tasks, nothing if they take long."""
+    paths = cut_paths(table) if cuts_at_once(table.graph) else None
     return [] if paths is None else list(tight_gaps(table, paths))
 
 
