@@ -64,9 +64,6 @@ _SEARCHED, _SEARCH_SHARE, _IDLE = 25, 0.25, 30
 """Tasks from which on neighbourhoods are searched before CP-SAT starts, for which share of the
 time left at most, and after how many rounds without a gain that ends."""
 
-_PER_TASK = 0.04
-"""Seconds left for each task below which annealing alone finds more than with neighbourhoods."""
-
 _PROVABLE = 60
 """Tasks up to which CP-SAT gets the rest of the time; beyond, other search finds more."""
 
@@ -371,8 +368,7 @@ class _Search:
         """Anneal and search neighbourhoods until the end, where CP-SAT was of no use."""
         if self.control.limits.deadline is None or self.is_abandoned:
             return
-        needed = _PER_TASK * start.table.graph.n
-        self._improvement(start).run(anneals_only=self.control.remaining() < needed)
+        self._improvement(start).run(if_time=True)
         self._take_over()
         self.warnings.extend(self._improvement(start).warnings)
 

@@ -48,6 +48,9 @@ _ANNEAL_SHARE = 0.5
 _IDLE = 25
 """Rounds without a shorter schedule after which annealing goes on."""
 
+_PER_TASK = 0.04
+"""Seconds left for each task below which annealing alone finds more than with rounds."""
+
 _SHORTEST = 0.2
 """Seconds below which no part is begun."""
 
@@ -138,13 +141,13 @@ class Alternation:
         """Whether a thread of the engine was left behind."""
         return self._neighbourhoods is not None and self._neighbourhoods.abandoned
 
-    def run(self, *, anneals_only: bool = False) -> None:
+    def run(self, *, if_time: bool = False) -> None:
         """Go on until value and bound meet, a limit ends it or all rounds are done.
 
         Parameters
         ----------
-        anneals_only
-            Whether to leave neighbourhoods out where there is a time limit.
+        if_time
+            Whether to leave neighbourhoods out if a time limit leaves too little for them.
         """
         if self._control.answer is None:
             return
@@ -152,8 +155,9 @@ class Alternation:
             self._anneal(self._coolings, 1.0)
             self.search(self._rounds or _ROUNDS)
             return
+        is_short = self._control.remaining() < _PER_TASK * self._table.graph.n
         while self._goes_on():
-            if anneals_only or not self._can_search():
+            if (if_time and is_short) or not self._can_search():
                 self._anneal(None, 1.0)
                 return
             self._anneal(None, _ANNEAL_SHARE)
