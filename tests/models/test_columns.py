@@ -55,3 +55,9 @@ def test_only_plain_numbers_pass_at_a_glance(
 ) -> None:
     """What passes here is not looked at again, so nothing wrong may pass."""
     assert are_finite(values, least=least) is fine
+
+
+def test_zeros_on_a_fine_grid_are_zeros() -> None:
+    """The unit of a grid may be beyond machine integers though no number of the column is."""
+    tiny = Fraction(94039548065783, 8 * 10**51)
+    assert Column.of([0, 0]).multiples(tiny).tolist() == [0, 0]
