@@ -23,7 +23,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import update_wrapper
-from pathlib import Path
 from types import FunctionType
 from typing import Generic, ParamSpec, Protocol, TypeVar, cast
 
@@ -79,17 +78,10 @@ def _is_plain() -> bool:
     return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
-class _Stats(Protocol):
-    """What numba tells of the cache of a kernel."""
-
-    cache_path: str | None
-
-
 class _Dispatcher(Protocol):
     """What is asked of a function that numba compiles."""
 
     signatures: Sequence[object]
-    stats: _Stats
     _numba_type_: object
 
     def __call__(self, *arguments: object) -> object:
@@ -130,7 +122,7 @@ class _Kernel(Generic[P, R]):
 
     def is_cached(self) -> bool:
         """Whether numba's cache holds code of this kernel; imports numba."""
-        return _is_cached(self.function, self.compiled().stats.cache_path)
+        return _is_cached(self.compiled())
 
     def compiled(self) -> _Dispatcher:
         """Return the function as numba has it; nothing is compiled yet."""
@@ -238,15 +230,12 @@ class KernelSet:
         return cast("_Entry", getattr(importlib.import_module(self.module), self.entry))
 
 
-def _is_cached(function: FunctionType, folder: str | None) -> bool:
-    """Whether the cache holds an index of the function that is younger than its source.
+def _is_cached(compiled: object) -> bool:
+    """Whether the index of numba's cache lists code of a function as it is now.
 
-    Another version of numba may still refuse the cached code; then it is compiled again.
+    The index knows what numba takes for a change of the source, which differs between its
+    versions; there is no public way to ask it. Where it cannot be asked, nothing is cached.
     """
-    if folder is None:
-        return False
-    source = Path(function.__code__.co_filename)
-    stem = f"{source.stem}.{function.__qualname__}-{function.__code__.co_firstlineno}."
-    written = source.stat().st_mtime
-    found = Path(folder).glob(f"{stem}*.nbi") if Path(folder).is_dir() else ()
-    return any(index.stat().st_mtime >= written for index in found)
+    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    load = getattr(file, "_load_index", None)
+    return load is not None and bool(load())

@@ -101,6 +101,44 @@ def test_slices_are_shorter_in_plain_python(monkeypatch: pytest.MonkeyPatch) -> 
         assert paced(anneal, 1000) < 1000
 
 
+LOOK_FOR_CODE = """
+import os, sys
+from allocsolve.models.kernels import kernel
+
+@kernel
+def half(value):
+    return value // 2
+
+print(half.is_cached(), half(8), half.is_cached())
+"""
+
+
+def test_code_in_the_cache_is_found_whatever_the_time_of_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fresh checkout or install has new times; loops that are cached must not seem cold."""
+    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    script = tmp_path / "half.py"
+    script.write_text(LOOK_FOR_CODE, encoding="utf-8")
+    printed = []
+    for text in (LOOK_FOR_CODE, LOOK_FOR_CODE, LOOK_FOR_CODE.replace("// 2", "// 4")):
+        script.write_text(text, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            cwd=tmp_path,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+        printed.append(done.stdout.split())
+        os.utime(script, (2e9, 2e9))
+    assert printed[0] == ["False", "4", "True"]
+    assert printed[1] == ["True", "4", "True"]
+    assert printed[2] == ["False", "2", "True"]
+
+
 PRINT_ANSWERS = """
 import sys
 from allocsolve.instances.generators.dag import generate
