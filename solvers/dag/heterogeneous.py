@@ -36,6 +36,7 @@ from allocsolve.solvers.dag.compiling import (
 )
 from allocsolve.solvers.dag.ending import finished, infeasible, own_solver
 from allocsolve.solvers.dag.lns import Alternation
+from allocsolve.solvers.dag.node_questions import NodeQuestions, distances
 from allocsolve.solvers.dag.node_start import NodeStart, begin, raise_area_bound
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 from allocsolve.solvers.engines.cpsat import EngineRun, EngineStatus, load, run, version
@@ -233,8 +234,6 @@ class _Search:
         if not self._may_eliminate(start) or self._can_prove(start) is not None:
             return
         load(self._is_over)
-        from allocsolve.solvers.dag.node_questions import NodeQuestions
-
         self.solver = self._engine()
         questions = NodeQuestions(start.table, self.control)
         questions.ask(time.monotonic() + _ASK_SHARE * self.control.remaining())
@@ -317,11 +316,13 @@ class _Search:
         self.control.phase("building the CP-SAT model")
         length = cpsat.horizon(self.problem, self.control)
         lower = 0 if self.control.bound is None else self.control.bound.value
+        table = self._narrowed(start, length)
         formulation = build(
-            self._narrowed(start, length),
+            table,
             length,
             lower=lower,
             windows=self.windows,
+            gaps=distances(table),
             minimise=True,
             pulse=pulse,
         )
