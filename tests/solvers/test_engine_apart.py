@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -65,7 +66,7 @@ def test_work_that_stops_in_time_still_counts() -> None:
 def test_an_import_is_left_behind_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Importing an engine takes a second on a busy machine, and nothing interrupts it."""
     end = threading.Event()
-    monkeypatch.setattr(cpsat.importlib, "import_module", lambda _: end.wait(20))
+    monkeypatch.setattr(importlib, "import_module", lambda _: end.wait(20))
     assert not cpsat.load(lambda: True)
     end.set()
     monkeypatch.undo()
