@@ -48,7 +48,7 @@ _ANNEAL_SHARE = 0.5
 _IDLE = 25
 """Rounds without a shorter schedule after which annealing goes on."""
 
-_PER_TASK = 0.04
+_PER_TASK = 0.06
 """Seconds left for each task below which annealing alone finds more than with rounds."""
 
 _SHORTEST = 0.2
