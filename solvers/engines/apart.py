@@ -1,17 +1,20 @@
 """Work that cannot be interrupted, in a thread that can be left behind.
 
 Importing an engine, or its presolve, looks at no clock. Such work runs in a daemon thread, so
-that neither the caller nor the end of the process waits for it; a process with a thread that was
-left behind has to leave with ``os._exit``.
+that the caller does not wait for it. An engine that still works while the interpreter is taken
+down ends the process with an error: at its end a process waits a little for threads that were
+left behind, or leaves with ``os._exit`` as the command line does.
 """
 
 from __future__ import annotations
 
+import atexit
 import threading
+import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-__all__ = ["GRACE", "never", "run_apart"]
+__all__ = ["GRACE", "leave_behind", "never", "run_apart"]
 
 R = TypeVar("R")
 
@@ -20,6 +23,25 @@ _STEP = 0.05
 
 GRACE = 0.25
 """Seconds that work may take to end by itself once it should stop."""
+
+
+_PATIENCE = 5.0
+"""Seconds that the end of a process waits for all threads that were left behind."""
+
+_left: list[threading.Thread] = []
+
+
+def leave_behind(thread: threading.Thread) -> None:
+    """Go on without a thread; only the end of the process waits for it, and not for long."""
+    if not _left:
+        atexit.register(_wait_for_the_left)
+    _left.append(thread)
+
+
+def _wait_for_the_left() -> None:
+    until = time.monotonic() + _PATIENCE
+    for thread in _left:
+        thread.join(max(0.0, until - time.monotonic()))
 
 
 def never() -> bool:
@@ -42,10 +64,12 @@ def run_apart(
         Seconds that the work has left once ``stop`` says so.
     """
     job = _Job(work)
-    threading.Thread(target=job.run, name=name, daemon=True).start()
+    thread = threading.Thread(target=job.run, name=name, daemon=True)
+    thread.start()
     while not job.done.wait(_STEP):
         if stop():
             if not job.done.wait(grace):
+                leave_behind(thread)
                 return None
             break
     return job.result()

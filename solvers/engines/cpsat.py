@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 from allocsolve.models.errors import SolverCrash, SolverMissing, UsageError
 from allocsolve.models.result import Bound, Scalar
 from allocsolve.solvers.control import Control
-from allocsolve.solvers.engines.apart import never, run_apart
+from allocsolve.solvers.engines.apart import leave_behind, never, run_apart
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -149,6 +149,8 @@ def run(
     thread = threading.Thread(target=job.work, name="cp-sat", daemon=True)
     thread.start()
     abandoned = not _wait(job, control, until)
+    if abandoned:
+        leave_behind(thread)
     return job.outcome(abandoned=abandoned)
 
 

@@ -163,3 +163,20 @@ def test_the_process_ends_although_an_engine_goes_on(tmp_path: Path) -> None:
     document, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert json.loads(document)["termination"] == "interrupted"
+
+
+def test_the_end_of_a_process_waits_for_what_was_left_behind(tmp_path: Path) -> None:
+    """An engine that works on while Python is taken down would end the process with an error."""
+    code = (
+        "import time\n"
+        "from allocsolve.solvers.engines.apart import run_apart\n"
+        "def work():\n"
+        "    time.sleep(1)\n"
+        "    print('done', flush=True)\n"
+        "run_apart(work, lambda: True, 'work', grace=0.01)\n"
+        "print('left', flush=True)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == ["left", "done"]
