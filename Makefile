@@ -14,6 +14,9 @@ HERE := $(VENV)/.made-for$(subst /,-,$(subst $() ,-,$(CURDIR)))
 KERNEL_TESTS := tests/models/test_list_scheduling.py tests/models/test_node_tables.py \
 	tests/solvers/test_list_methods.py
 INDEX_TESTS := tests/models/test_list_scheduling.py tests/models/test_node_tables.py
+# Processes that share the tests; 0 runs them one after another in this one.
+WORKERS ?= 2
+SHARED := -n $(WORKERS) --dist worksteal
 
 .PHONY: demo test lint types coverage indices clean
 
@@ -44,19 +47,20 @@ lint: $(VENV)/.test
 types: $(VENV)/.test
 	$(RUN)/mypy
 
-# The command line is measured too: coverage follows the subprocesses that the tests start.
+# The command line is measured too: coverage follows the subprocesses that the tests start, and
+# the processes that share them.
 # Compiled loops are measured as plain Python, which must give the same results.
 coverage: $(VENV)/.test
 	$(RUN)/coverage erase
-	$(RUN)/coverage run -m pytest
-	NUMBA_DISABLE_JIT=1 $(RUN)/coverage run -m pytest -q $(KERNEL_TESTS)
+	$(RUN)/coverage run -m pytest $(SHARED)
+	NUMBA_DISABLE_JIT=1 $(RUN)/coverage run -m pytest -q $(SHARED) $(KERNEL_TESTS)
 	$(RUN)/coverage combine -q
 	$(RUN)/coverage report
 
 # Compiled loops do not check their indices; here they do, in a cache of their own.
 indices: $(VENV)/.test
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$(CURDIR)/$(VENV)/checked-kernels" \
-		$(RUN)/python -m pytest -q $(INDEX_TESTS)
+		$(RUN)/python -m pytest -q -n $(WORKERS) --dist loadfile $(INDEX_TESTS)
 
 $(VENV)/.test: pyproject.toml $(HERE)
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,plot,frames]"

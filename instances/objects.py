@@ -50,17 +50,20 @@ class _View(Protocol):
 
 @runtime_checkable
 class _PolarsLike(Protocol):
-    def to_dicts(self) -> list[Row]: ...
+    def to_dicts(self) -> list[Row]:
+        """Return the rows."""
 
 
 @runtime_checkable
 class _PandasLike(Protocol):
-    def to_dict(self, orient: str) -> list[Row]: ...
+    def to_dict(self, orient: str) -> list[Row]:
+        """Return the rows, with the orient ``records``."""
 
 
 @runtime_checkable
 class _Scalar(Protocol):
-    def item(self) -> object: ...
+    def item(self) -> object:
+        """Return the number as Python has it."""
 
 
 Frame: TypeAlias = object

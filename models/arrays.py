@@ -70,9 +70,10 @@ def uniform_table(size: int, value: npt.NDArray[ScalarT], own: int) -> npt.NDArr
         On the diagonal.
     """
     line = np.repeat(value, max(2 * size - 1, 0))
+    line[size - 1 : size] = own
+    line.setflags(write=False)
     if not size:
         return line.reshape(0, 0)
-    line[size - 1] = own
     return sliding_window_view(line, size)[::-1]
 
 

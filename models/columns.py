@@ -65,7 +65,7 @@ class Column:
         most = _largest(self.numerator) * unit.denominator
         divisor = _largest(self.denominator) * unit.numerator
         numerator, denominator = self.numerator, self.denominator
-        if max(most, divisor) >= _SAFE:
+        if max(most, divisor, unit.denominator, unit.numerator) >= _SAFE:
             numerator, denominator = numerator.astype(object), denominator.astype(object)
         return numerator * unit.denominator // (denominator * unit.numerator)
 

@@ -23,7 +23,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import update_wrapper
-from pathlib import Path
 from types import FunctionType
 from typing import Generic, ParamSpec, Protocol, TypeVar, cast
 
@@ -31,9 +30,6 @@ __all__ = ["PLAIN_AT_ONCE", "KernelSet", "kernel", "paced", "uncompiled"]
 
 PLAIN_AT_ONCE = 0.3
 """Seconds up to which plain Python is done before numba is imported."""
-
-_STEP = 0.05
-"""Seconds between two looks at whether the run should go on."""
 
 _SLOWDOWN = 200
 """How many times as long as a compiled loop plain Python takes, roughly."""
@@ -82,17 +78,10 @@ def _is_plain() -> bool:
     return os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
-class _Stats(Protocol):
-    """What numba tells of the cache of a kernel."""
-
-    cache_path: str | None
-
-
 class _Dispatcher(Protocol):
     """What is asked of a function that numba compiles."""
 
     signatures: Sequence[object]
-    stats: _Stats
     _numba_type_: object
 
     def __call__(self, *arguments: object) -> object:
@@ -133,7 +122,7 @@ class _Kernel(Generic[P, R]):
 
     def is_cached(self) -> bool:
         """Whether numba's cache holds code of this kernel; imports numba."""
-        return _is_cached(self.function, self.compiled().stats.cache_path)
+        return _is_cached(self.compiled())
 
     def compiled(self) -> _Dispatcher:
         """Return the function as numba has it; nothing is compiled yet."""
@@ -201,7 +190,10 @@ class KernelSet:
     loading: float
 
     def build(self) -> float:
-        """Compile or load every kernel; return the seconds that it took."""
+        """Compile or load every kernel; return the seconds that it took.
+
+        Nothing interrupts numba: who may have to stop calls this in a thread of its own.
+        """
         began = time.perf_counter()
         before = _wants_plain.set(False)
         try:
@@ -226,24 +218,6 @@ class KernelSet:
             return 0.0
         return self.loading if self.is_ready() else self.compiling
 
-    def prepare(self, stop: Callable[[], bool]) -> bool:
-        """Make the kernels ready to run; tell whether they are.
-
-        What needs the compiler is built in a thread of its own, since numba cannot be
-        interrupted: if the run stops meanwhile, that thread goes on without it.
-
-        Parameters
-        ----------
-        stop
-            Asked every twentieth of a second.
-        """
-        if self.is_ready():
-            return True
-        job = _Compilation(self)
-        thread = threading.Thread(target=job.work, name=f"compile {self.name}", daemon=True)
-        thread.start()
-        return job.wait(stop)
-
     def fits(self, seconds: float) -> bool:
         """Whether the kernels can be made ready to run within so many seconds."""
         return seconds >= self.compiling or self.loads_within(seconds)
@@ -256,42 +230,12 @@ class KernelSet:
         return cast("_Entry", getattr(importlib.import_module(self.module), self.entry))
 
 
-class _Compilation:
-    """Building a set of kernels in a thread."""
+def _is_cached(compiled: object) -> bool:
+    """Whether the index of numba's cache lists code of a function as it is now.
 
-    def __init__(self, kernels: KernelSet) -> None:
-        self._kernels = kernels
-        self._done = threading.Event()
-        self._error: BaseException | None = None
-
-    def work(self) -> None:
-        """Build the kernels and keep what goes wrong for the thread that waits."""
-        try:
-            self._kernels.build()
-        except BaseException as error:  # raised again where the kernels are wanted
-            self._error = error
-        finally:
-            self._done.set()
-
-    def wait(self, stop: Callable[[], bool]) -> bool:
-        """Wait for the end; False if the run stopped before it."""
-        while not self._done.wait(_STEP):
-            if stop():
-                return False
-        if self._error is not None:
-            raise self._error
-        return True
-
-
-def _is_cached(function: FunctionType, folder: str | None) -> bool:
-    """Whether the cache holds an index of the function that is younger than its source.
-
-    Another version of numba may still refuse the cached code; then it is compiled again.
+    The index knows what numba takes for a change of the source, which differs between its
+    versions; there is no public way to ask it. Where it cannot be asked, nothing is cached.
     """
-    if folder is None:
-        return False
-    source = Path(function.__code__.co_filename)
-    stem = f"{source.stem}.{function.__qualname__}-{function.__code__.co_firstlineno}."
-    written = source.stat().st_mtime
-    found = Path(folder).glob(f"{stem}*.nbi") if Path(folder).is_dir() else ()
-    return any(index.stat().st_mtime >= written for index in found)
+    file = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    load = getattr(file, "_load_index", None)
+    return load is not None and bool(load())

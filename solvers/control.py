@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -22,10 +23,17 @@ class Token:
 
     def __init__(self) -> None:
         self._event = threading.Event()
+        self._came = math.inf
 
     def cancel(self) -> None:
         """Ask the run to end and keep its best answer."""
+        if not self.cancelled:
+            self._came = time.monotonic()
         self._event.set()
+
+    def age(self) -> float:
+        """Return the seconds since the run was asked to end, 0 if it was not."""
+        return max(0.0, time.monotonic() - self._came)
 
     @property
     def cancelled(self) -> bool:

@@ -168,6 +168,15 @@ METHODS: tuple[Method, ...] = (
         description="simulated annealing over nodes and an order; one chain a thread; compiled",
     ),
     Method(
+        name="lns",
+        kind="dag",
+        honours=HONOURED,
+        objectives=("makespan",),
+        exact=False,
+        target="allocsolve.solvers.dag.lns:solve",
+        description="annealing and neighbourhoods in turn; CP-SAT searches each neighbourhood",
+    ),
+    Method(
         name="milp",
         kind="dag",
         honours=_BASIC,
@@ -294,6 +303,7 @@ def _lacking(method: Method, problem: HasFeatures, objective: str) -> list[str]:
 KERNELS: tuple[str, ...] = (
     "allocsolve.models.dag.list_board:KERNELS",
     "allocsolve.models.dag.search_kernels:ANNEALING",
+    "allocsolve.models.dag.search_kernels:CUT_PATHS",
     "allocsolve.models.dag.search_kernels:NODE_TABLE",
     "allocsolve.models.fair.kernel_sets:CERTIFICATES",
 )

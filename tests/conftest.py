@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import TypeAlias
@@ -90,7 +91,7 @@ def oracle() -> ModuleType:
 @pytest.fixture(scope="session")
 def optimal_schedule(oracle: ModuleType) -> OptimalSchedule:
     """Find a schedule of least makespan by brute force (at most 7 small tasks)."""
-    find: OptimalSchedule = oracle.best_schedule
+    find: OptimalSchedule = cache(oracle.best_schedule)  # several tests ask for the same instance
     return find
 
 
@@ -114,6 +115,7 @@ def draw_identical() -> DrawIdentical:
     ``shape="fork"`` or ``"join"`` gives one centre and nothing but work and data.
     """
 
+    @cache
     def draw(seed: int, shape: str = "any") -> DagProblem:
         source = random.Random(seed)
         n = source.randint(2, 6 if shape == "any" else 5)
@@ -161,6 +163,7 @@ def draw_cluster() -> Callable[[str, int], DagProblem]:
     some links missing), packed (memory of nodes, tasks that share one).
     """
 
+    @cache
     def draw(family: str, seed: int) -> DagProblem:
         source = random.Random(f"{family} {seed}")
         pick = source.choice

@@ -22,6 +22,7 @@ from allocsolve.models.kernels import uncompiled
 from allocsolve.models.ports import Dispatcher, SharePolicy
 from allocsolve.models.random import GROUP, FloatType
 from allocsolve.solvers.control import Token
+from allocsolve.solvers.engines.apart import run_apart
 
 if TYPE_CHECKING:
     from allocsolve.api.judging import Answer
@@ -260,7 +261,7 @@ class _Run:
             with uncompiled():
                 yield 1
             return
-        KERNELS.prepare(lambda: self._token.cancelled)
+        run_apart(KERNELS.build, lambda: self._token.cancelled, "numba", 0.0)
         yield request.threads
 
     def _progress(self, number: int) -> Callable[[float], object] | None:

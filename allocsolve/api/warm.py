@@ -12,6 +12,7 @@ from allocsolve.models.dag.answer import DagResult, Schedule, ScheduledTask
 from allocsolve.models.dag.check import check
 from allocsolve.models.dag.dispatch import serial_schedule
 from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.dag.surplus import core_of
 from allocsolve.models.errors import InputError
 from allocsolve.report.results import read_solution
 
@@ -76,10 +77,11 @@ def _mend(
 ) -> tuple[Schedule | None, list[str]]:
     """Keep the order of the starts and let schedule generation choose the times."""
     what = fault or "a time is not on the grid of the instance"
-    schedule = serial_schedule(problem, _ranks(problem, entries))
+    core = core_of(problem)
+    schedule = serial_schedule(core.problem, _ranks(problem, entries))
     if schedule is None or not check(problem, schedule.entries()).valid:
         return None, [f"the warm start is not used: {what}"]
-    return schedule, [f"of the warm start only the order of the tasks is used: {what}"]
+    return core.lift(schedule), [f"of the warm start only the order of the tasks is used: {what}"]
 
 
 def _ranks(problem: DagProblem, entries: Sequence[ScheduledTask]) -> list[int]:

@@ -86,6 +86,7 @@ class _AsGiven:
     """Leaves a value as the parser found it."""
 
     def coerce(self, value: object, param: Any, ctx: object) -> object:  # noqa: ANN401, ARG002  # typer's protocol
+        """Return the value; no value of an option that may be repeated is an empty list."""
         several = param.multiple or param.nargs == -1
         return () if value is None and several else value
 

@@ -92,9 +92,11 @@ class _RealOutput(io.RawIOBase):
         self._output = output
 
     def writable(self) -> bool:
+        """Say that it can be written."""
         return True
 
     def write(self, data: bytes) -> int:  # type: ignore[override]  # only bytes-like objects come here
+        """Write bytes and return how many."""
         block = bytes(data)
         try:
             self._output.write(block)

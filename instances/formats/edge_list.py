@@ -50,6 +50,7 @@ class _Cells:
     places: Mapping[str, int]
 
     def refusal(self, column: str, what: str, allowed: str, remedy: str) -> InputError:
+        """Return the error that points at a column of this row."""
         return InputError(
             what, allowed=allowed, remedy=remedy, line=self.line, column=self.places[column]
         )

@@ -74,6 +74,7 @@ class _Line:
         self.position = 0
 
     def job(self) -> list[Operation]:
+        """Read the operations of a job; nothing may follow them."""
         what = f"{self.owner}: number of operations"
         count = whole(self._next(what), self.row.line, what, Span(0, _MOST_OPERATIONS))
         operations = [self._operation(f"{self.owner}, operation {o + 1}") for o in range(count)]

@@ -73,6 +73,7 @@ class _Reader:
         self._parser.StartDoctypeDeclHandler = self._doctype
 
     def read(self, text: str) -> Graph:
+        """Parse the whole text."""
         try:
             self._parser.Parse(text, True)
         except expat.ExpatError as error:

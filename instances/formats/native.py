@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -25,9 +26,6 @@ from allocsolve.models.exact import Number, exact
 __all__ = ["SCHEMA", "decode", "fits", "parse", "render"]
 
 SCHEMA = "allocsolve.instance/1"
-
-_known = lru_cache(maxsize=2**16)(exact)
-"""Numbers that come again and again in a large document share one fraction."""
 
 _SIGNED = ("min_lag", "max_lag", "log_mean")
 _NO_NUMBER = "not a number"
@@ -70,6 +68,8 @@ def decode(raw: object) -> Document:
     _require(raw, "kind", tuple(kind.name for kind in KINDS))
     record = kind_named(raw["kind"]).record()
     try:
+        with suppress(msgspec.ValidationError):
+            return cast("Document", msgspec.convert(raw, record, dec_hook=_shared_number))
         return cast("Document", msgspec.convert(raw, record, dec_hook=_number))
     except msgspec.ValidationError as error:
         raise _explain(str(error), raw, record) from None
@@ -102,9 +102,17 @@ def _number(target: type, value: object) -> Fraction:
     if target is not Fraction or not isinstance(value, int | float | Decimal | Fraction):
         raise ValueError(_NO_NUMBER)
     try:
-        return _known(value) if type(value) in (int, Decimal) else exact(value)
-    except (TypeError, ValueError):  # a signalling NaN has no hash
+        return exact(value)
+    except ValueError:
         raise ValueError(_NO_NUMBER) from None
+
+
+_remembered = lru_cache(maxsize=2**16, typed=True)(_number)
+
+
+def _shared_number(target: type, value: object) -> Fraction:
+    """Decode likewise; numbers that come again in a large document share one fraction."""
+    return _remembered(target, value)
 
 
 def _explain(message: str, raw: dict[str, object], record: type[msgspec.Struct]) -> InputError:

@@ -58,6 +58,7 @@ class _Stream:
         self.line = table[0].line if table else 1
 
     def next(self, what: str) -> str:
+        """Return the next number as text; ``what`` names it in errors."""
         token = next(self._tokens, None)
         if token is None:
             raise InputError(
@@ -70,12 +71,15 @@ class _Stream:
         return token[0]
 
     def rest(self) -> list[tuple[str, int]]:
+        """Return what is left, with lines."""
         return list(self._tokens)
 
     def whole(self, what: str, span: Span, remedy: str | None = None) -> int:
+        """Return the next number, a whole one within a span."""
         return whole(self.next(what), self.line, what, span, remedy)
 
     def amount(self, what: str) -> Number:
+        """Return the next number, not negative."""
         return amount(self.next(what), self.line, what)
 
 
@@ -95,6 +99,7 @@ class _Reader:
         self.edge_lines: list[int] = []
 
     def draft(self) -> Draft:
+        """Read every activity and return the document with its lines."""
         for i in range(self.count):
             self._activity(str(self.base + i))
         self._refuse_surplus()

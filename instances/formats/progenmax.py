@@ -84,6 +84,7 @@ class _Header:
 
     @property
     def resources(self) -> list[str]:
+        """The ids of all resources."""
         return resource_ids(self.renewable, self.nonrenewable)
 
 

@@ -93,6 +93,7 @@ class _Head:
 
     @property
     def resources(self) -> list[str]:
+        """The ids of all resources."""
         return resource_ids(self.renewable, self.nonrenewable)
 
     @property
@@ -101,6 +102,7 @@ class _Head:
         return Span(self.base, self.base + self.jobs - 1)
 
     def job(self, i: int) -> str:
+        """Return what errors call a job."""
         return f"job {self.base + i}"
 
 

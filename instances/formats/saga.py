@@ -229,9 +229,11 @@ class _Numbers:
         self.digits = digits
 
     def speed(self, value: Fraction) -> Fraction:
+        """Return a speed, rounded as the time of a unit of cost."""
         return 1 / self._per_cost(1 / value) if value else value
 
     def bandwidth(self, value: Fraction) -> Fraction:
+        """Return a bandwidth, rounded as the time of a unit of size."""
         return 1 / self._per_size(1 / value) if value else value
 
     def applied(self, measures: _Measures) -> _Measures:
@@ -245,6 +247,7 @@ class _Numbers:
         return _Measures(*([rounder(value) for value in values] for rounder, values in rounders))
 
     def notes(self) -> tuple[str, ...]:
+        """Say how many numbers were rounded."""
         changed = sum(
             part.changed for part in (self.cost, self.size, self._per_cost, self._per_size)
         )

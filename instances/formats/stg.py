@@ -38,6 +38,7 @@ class _Record:
 
     @property
     def predecessors(self) -> str:
+        """The token that counts the predecessors."""
         return self.tokens[2]
 
 

@@ -59,6 +59,7 @@ class _File(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
+        """What tells files apart."""
         return self.id or self.name or ""
 
 

@@ -51,12 +51,14 @@ class _Closure:
         self._successors = [0] * size
 
     def is_redundant(self, i: int, j: int) -> bool:
+        """Whether an arc from i to j would be redundant, or make another one so."""
         if self._before[j] >> i & 1:
             return True
         sources, targets = self._before[i] | 1 << i, self._after[j] | 1 << j
         return any(self._successors[a] & targets for a in _bits(sources))
 
     def add(self, i: int, j: int) -> None:
+        """Add an arc from i to j."""
         self._successors[i] |= 1 << j
         sources, targets = self._before[i] | 1 << i, self._after[j] | 1 << j
         for a in _bits(sources):

@@ -62,6 +62,7 @@ class DagArrays:
         int64 (n,): tasks with the same number share a node; -1 for a task on its own.
     latency, data_time
         int64 (N, N), ticks and ticks per unit of data; all zero if nothing is ever paid.
+        Zero within a node. If all pairs of nodes have the same link, the rows share memory.
     linked
         bool (N, N): data can pass from one node to the other.
     horizon

@@ -149,9 +149,11 @@ class _Clock:
         self.ticks_per_unit = math.lcm(*set(denominators))
 
     def ticks(self, time: Fraction | _Quotient) -> int:
+        """Return a time in ticks."""
         return time.numerator * (self.ticks_per_unit // time.denominator)
 
     def units(self, ticks: int) -> int | float:
+        """Return ticks in units of the input."""
         return plain(Fraction(ticks, self.ticks_per_unit))
 
 

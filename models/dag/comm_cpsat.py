@@ -70,6 +70,7 @@ class _Builder:
         self.on: list[list[cp_model.IntVar]] = []
 
     def build(self) -> Decision:
+        """Add variables and constraints, and return the model with its decoder."""
         self._tasks()
         self._nodes()
         self._break_symmetry()

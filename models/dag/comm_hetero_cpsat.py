@@ -59,6 +59,7 @@ def build(
     *,
     lower: int = 0,
     windows: Iterable[NodeWindow] = (),
+    gaps: Iterable[tuple[int, int, int]] = (),
     minimise: bool = True,
     pulse: Pulse = lambda: None,
 ) -> NodeCpModel:
@@ -68,12 +69,15 @@ def build(
     ----------
     lower
         A proven bound on the makespan.
+    gaps
+        Pairs of tasks with a least time from the end of the first to the start of the second.
     minimise
         Whether to ask for the least makespan, or only for a schedule.
     pulse
         Called again and again; may raise to end the build.
     """
-    return _Builder(table, length, lower, pulse).build(tuple(windows), minimise)
+    builder = _Builder(table, length, lower, pulse)
+    return builder.build(tuple(windows), tuple(gaps), minimise)
 
 
 class _Builder:
@@ -94,11 +98,19 @@ class _Builder:
         self.lower = min(lower, length)
         self.makespan = self.model.new_int_var(self.lower, length, "makespan")
 
-    def build(self, windows: Sequence[NodeWindow], minimise: bool) -> NodeCpModel:
+    def build(
+        self,
+        windows: Sequence[NodeWindow],
+        gaps: Sequence[tuple[int, int, int]],
+        minimise: bool,
+    ) -> NodeCpModel:
+        """Add variables and constraints, and return the model with its decoder."""
         if bool(self.open.any(axis=1).all()):
             self._tasks()
             self._nodes()
             self._edges()
+            for a, b, gap in gaps:
+                self.model.add(self.start[b] >= self.end[a] + gap)
             self._windows(windows)
             self._memory()
             self._groups()

@@ -160,6 +160,7 @@ class _Builder:
         self.interval: dict[int, cp_model.IntervalVar] = {}
 
     def build(self) -> DagCpModel:
+        """Add variables and constraints, and return the model with its decoder."""
         makespan = self.model.new_int_var(min(self.lower, self.horizon), self.horizon, "makespan")
         self._tasks()
         self._precedence()

@@ -125,7 +125,7 @@ class Node(_Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Link(_Record, frozen=True, kw_only=True):
-    """A link between two nodes, both ways; bandwidth None is infinite, 0 is no link."""
+    """A link between two different nodes, both ways; bandwidth None is infinite, 0 is no link."""
 
     between: tuple[str, str]
     latency: Number = 0

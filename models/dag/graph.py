@@ -103,6 +103,12 @@ class CommGraph:
     node_memory: IntArray
     group: IntArray
 
+    def __post_init__(self) -> None:
+        """Close all arrays: loops are compiled once, for arrays that cannot be written to."""
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
     @classmethod
     def of(cls, problem: DagProblem) -> CommGraph:
         """Build the arrays of a problem.

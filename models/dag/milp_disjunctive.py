@@ -32,12 +32,12 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.earliest import earliest_schedule
 from allocsolve.models.dag.milp_frame import EdgeRow, Frame, Pool, Pulse, edge_rows, frame, go_on
 from allocsolve.models.dag.milp_modes import (
-    Impossible,
     Milp,
     add_rows,
     alike_nodes,
+    build_within,
     choices,
-    empty_model,
+    new_model,
     taken,
 )
 from allocsolve.models.dag.problem import DagProblem
@@ -104,27 +104,21 @@ def build(problem: DagProblem, horizon: int, *, lower: int = 0, pulse: Pulse = g
         Called again and again while building; it may raise to end the build.
     """
     window = frame(problem, horizon, lower)
-    if not window.possible:
-        return Milp(empty_model(window), lambda _: None)
-    try:
-        return _Builder(window, pulse).build()
-    except Impossible:
-        return Milp(empty_model(window), lambda _: None)
+    return build_within(window, lambda: _Builder(window, pulse).build())
 
 
 class _Builder:
     """Builds one program, one kind of constraints after the other."""
 
     def __init__(self, window: Frame, pulse: Pulse) -> None:
-        import pyomo.environ as pyo
-
         self.frame = window
         self.pulse = pulse
-        self.model = pyo.ConcreteModel(name=window.problem.name or "dag")
+        self.model = new_model(window)
         self.any_order = _any_order(window)
         self.flow_pools = [] if self.any_order else [p for p in window.pools if _flows(window, p)]
 
     def build(self) -> Milp:
+        """Add variables and constraints, and return the program with its decoder."""
         self._variables()
         model, window = self.model, self.frame
         add_rows(model, "one_mode", self._one_mode())
@@ -387,8 +381,4 @@ def _any_order(window: Frame) -> bool:
     endless = all(
         window.last[m] + window.duration[m] == window.horizon for ms in window.modes for m in ms
     )
-    return (
-        alike
-        and endless
-        and all(pool.capacity == 1 and pool.name.startswith("node") for pool in window.pools)
-    )
+    return alike and endless and all(pool.is_node and pool.capacity == 1 for pool in window.pools)

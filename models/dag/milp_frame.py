@@ -31,15 +31,15 @@ class Pool:
 
     Attributes
     ----------
-    name
-        For the names of constraints: ``node_k`` or ``resource_k``.
     held
         Amount that each mode holds, for the usable modes that take time and hold any.
+    is_node
+        Whether it is a node, whose slots the modes hold, or a resource.
     """
 
-    name: str
     capacity: int
     held: Mapping[int, int]
+    is_node: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +131,12 @@ class Frame:
     def _all_pools(self) -> Iterator[Pool]:
         running = [m for modes in self.modes for m in modes if self.duration[m] > 0]
         for k, slots in enumerate(self.arrays.node_slots.tolist()):
-            yield Pool(f"node_{k}", slots, {m: 1 for m in running if self.node[m] == k})
+            held = {m: 1 for m in running if self.node[m] == k}
+            yield Pool(slots, held, is_node=True)
         for k in np.flatnonzero(self.arrays.renewable).tolist():
             demand = self.arrays.mode_demand[:, k].tolist()
             held = {m: demand[m] for m in running if demand[m]}
-            yield Pool(f"resource_{k}", int(self.arrays.capacity[k]), held)
+            yield Pool(int(self.arrays.capacity[k]), held, is_node=False)
 
     def _is_scarce(self, pool: Pool) -> bool:
         most = (max(pool.held.get(m, 0) for m in modes) for modes in self.modes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     Chosen: TypeAlias = Callable[[int], Term]
     Rows: TypeAlias = Iterator[pyo.Expression]
 
-__all__ = ["Impossible", "Milp", "add_rows", "alike_nodes", "choices", "empty_model", "taken"]
+__all__ = ["Milp", "add_rows", "alike_nodes", "build_within", "choices", "new_model", "taken"]
 
 
 class Impossible(Exception):
@@ -46,11 +47,34 @@ class Milp(NamedTuple):
     decode: Callable[[Callable[[pyo.Var], float]], Schedule | None]
 
 
-def empty_model(frame: Frame) -> pyo.ConcreteModel:
+def new_model(frame: Frame) -> pyo.ConcreteModel:
+    """Return a model without variables, named after the problem."""
+    import pyomo.environ as pyo
+
+    return pyo.ConcreteModel(name=frame.problem.name or "dag")
+
+
+def build_within(window: Frame, write: Callable[[], Milp]) -> Milp:
+    """Return the program that ``write`` builds, or one without any solution.
+
+    Parameters
+    ----------
+    window
+        What schedules that end by the horizon can use.
+    write
+        Called if the windows do not show already that there is no such schedule.
+    """
+    if window.possible:
+        with suppress(Impossible):
+            return write()
+    return Milp(_empty_model(window), lambda _: None)
+
+
+def _empty_model(frame: Frame) -> pyo.ConcreteModel:
     """Return a model without any solution: no schedule ends by the horizon."""
     import pyomo.environ as pyo
 
-    model = pyo.ConcreteModel(name=frame.problem.name or "dag")
+    model = new_model(frame)
     model.makespan = pyo.Var(bounds=(0, max(frame.horizon, 0)))
     model.impossible = pyo.Constraint(expr=model.makespan >= frame.horizon + 1)
     model.objective = pyo.Objective(expr=model.makespan)

@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.milp_frame import EdgeRow, Frame, Pool, Pulse, edge_rows, frame, go_on
 from allocsolve.models.dag.milp_modes import (
-    Impossible,
     Milp,
     add_rows,
+    build_within,
     choices,
-    empty_model,
+    new_model,
     taken,
 )
 from allocsolve.models.dag.problem import DagProblem
@@ -83,26 +83,20 @@ def build(problem: DagProblem, horizon: int, *, lower: int = 0, pulse: Pulse = g
         Called again and again while building; it may raise to end the build.
     """
     window = frame(problem, horizon, lower)
-    if not window.possible:
-        return Milp(empty_model(window), lambda _: None)
-    try:
-        return _Builder(window, pulse).build()
-    except Impossible:
-        return Milp(empty_model(window), lambda _: None)
+    return build_within(window, lambda: _Builder(window, pulse).build())
 
 
 class _Builder:
     """Builds one program, one kind of constraints after the other."""
 
     def __init__(self, window: Frame, pulse: Pulse) -> None:
-        import pyomo.environ as pyo
-
         self.frame = window
         self.pulse = pulse
-        self.model = pyo.ConcreteModel(name=window.problem.name or "dag")
+        self.model = new_model(window)
         self.task = {m: i for i, modes in enumerate(window.modes) for m in modes}
 
     def build(self) -> Milp:
+        """Add variables and constraints, and return the program with its decoder."""
         self._variables()
         model = self.model
         add_rows(model, "one_mode", self._one_mode())

@@ -170,11 +170,14 @@ class _Hosts:
         self.ids = [node.id for node in data.nodes]
         self._nodes = data.nodes
         self._alive = {node.id: k for k, node in enumerate(data.nodes) if exact(node.speed) != 0}
+        self._all = np.array(list(self._alive.values()), np.int64)
         self._limits = any(node.memory is not None for node in data.nodes)
         self._known: dict[tuple[object, ...], IntArray] = {}
 
     def of(self, task: Task) -> IntArray:
         """Return the nodes that are eligible and have the memory for the task alone."""
+        if task.eligible is None and not self._limits:
+            return self._all
         eligible = None if task.eligible is None else tuple(task.eligible)
         key = (eligible, task.memory if self._limits else None)
         if key not in self._known:

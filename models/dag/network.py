@@ -189,14 +189,17 @@ class _Needs:
         self._first_line = len(arrays.node_slots)
 
     def fit(self, demand: list[int], duration: int) -> bool:
+        """Whether a demand is within what binds a mode of that duration."""
         kept = self._renewable if duration else []
         return all(demand[k] <= most for k, most in (*kept, *self._used_up))
 
     def held(self, demand: list[int]) -> tuple[tuple[int, int], ...]:
+        """Return pairs (line, amount) of what a demand holds."""
         lines = enumerate(self._renewable, start=self._first_line)
         return tuple((line, demand[k]) for line, (k, _) in lines if demand[k])
 
     def used_up(self, demand: list[int]) -> tuple[int, ...]:
+        """Return what a demand uses up of each non-renewable resource."""
         return tuple(demand[k] for k, _ in self._used_up)
 
 

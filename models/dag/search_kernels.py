@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from allocsolve.models.kernels import KernelSet
 
-__all__ = ["ANNEALING", "NODE_TABLE"]
+__all__ = ["ANNEALING", "CUT_PATHS", "NODE_TABLE"]
 
 ANNEALING = KernelSet(
     name="annealing",
@@ -25,3 +25,13 @@ NODE_TABLE = KernelSet(
     loading=1.5,
 )
 """Least times before and after a task on each node."""
+
+CUT_PATHS = KernelSet(
+    name="cut paths",
+    module="allocsolve.models.dag.cut_paths",
+    entry="fill_gaps",
+    warm="warm",
+    compiling=12.0,
+    loading=1.5,
+)
+"""Least times between tasks that are cut somewhere or share a node."""

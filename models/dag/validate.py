@@ -72,6 +72,7 @@ class _Known:
         self.known = frozenset(ids)
 
     def require(self, token: str, path: str) -> None:
+        """Refuse an id that is not known, with the nearest that is."""
         if token not in self.known:
             raise InputError(
                 f"unknown {self.sort} '{token}'{suggest(token, self.ids)}",

@@ -28,7 +28,13 @@ from allocsolve.models.errors import UsageError
 from allocsolve.models.kernels import paced, uncompiled
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control, Outcome
-from allocsolve.solvers.dag.compiling import UNCOMPILED, is_worth_compiling, loops, make_ready
+from allocsolve.solvers.dag.compiling import (
+    UNCOMPILED,
+    is_worth_compiling,
+    loads_in_time,
+    loops,
+    make_ready,
+)
 from allocsolve.solvers.dag.node_start import begin
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 from allocsolve.solvers.ending import finished, infeasible, own_solver
@@ -76,7 +82,7 @@ def search_loops(graph: CommGraph, control: Control[Schedule], rounds: int) -> I
 
 def is_affordable(control: Control[Schedule]) -> bool:
     """Make the loops ready, if the search then lasts long enough; tell whether they are."""
-    cached = ANNEALING.loads_within(control.remaining())
+    cached = loads_in_time(control, ANNEALING)
     return (cached or is_worth_compiling(control, ANNEALING)) and make_ready(control, ANNEALING)
 
 

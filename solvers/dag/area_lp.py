@@ -6,7 +6,7 @@ If task i runs on node k for a share x_ik, every schedule of length T >= a + b s
                                           and have at least b to come after they end there
     sum_k (head_ik + d_ik + tail_ik) x_ik <= T    for every task i
     sum_i m_i x_ik <= M_k            for every node k with a limit of memory
-    sum_k x_ik = 1
+    sum_k x_ik = 1, and x_ik = x_jk for tasks i and j that share a node
 
 with durations d, slots s, memory m and M, and the heads and tails of the node table. Without
 windows and memory this is the program of Lenstra, Shmoys and Tardos ("Approximation algorithms
@@ -26,6 +26,7 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.dag.node_windows import NodeTable, NodeWindow
+from allocsolve.solvers.engines.apart import run_apart
 from allocsolve.solvers.engines.highs import highs, interruptible, require
 
 if TYPE_CHECKING:
@@ -82,6 +83,13 @@ def area_bound(table: NodeTable, least: int, seconds: Callable[[], float]) -> Ar
     SolverMissing
         If HiGHS is not installed.
     """
+    found = run_apart(
+        lambda: _rounds(table, least, seconds), lambda: seconds() <= 0, "highs area bound"
+    )
+    return found or AreaBound(least, ())
+
+
+def _rounds(table: NodeTable, least: int, seconds: Callable[[], float]) -> AreaBound:
     program = _Program(table, seconds)
     best = least
     for _ in range(_ROUNDS):
@@ -123,7 +131,7 @@ class _Program:
             self._add(NodeWindow(node, 0, 0))
 
     def _model(self) -> highspy.HighsLp:
-        """Build the program without windows: shares, then T; rows "whole", then "through"."""
+        """Build the program without windows: shares, then T; rows "whole", "through", "equal"."""
         import highspy
         from scipy.sparse import coo_array
 
@@ -131,21 +139,37 @@ class _Program:
         cells = np.arange(n * nodes)
         task, last = cells // nodes, n * nodes
         through = np.where(self.possible, self.table.through, 0).ravel() / self.unit
-        rows = np.concatenate([task, n + task, n + np.arange(n)])
-        columns = np.concatenate([cells, cells, np.full(n, last)])
-        values = np.concatenate([np.ones(len(cells)), -through, np.ones(n)])
-        matrix = coo_array((values, (rows, columns)), shape=(2 * n, last + 1)).tocsc()
+        left, right = self._pairs()
+        equal = np.arange(len(left))
+        rows = np.concatenate([task, n + task, n + np.arange(n), 2 * n + equal, 2 * n + equal])
+        columns = np.concatenate([cells, cells, np.full(n, last), left, right])
+        signs = np.repeat([1.0, -1.0], len(left))
+        values = np.concatenate([np.ones(len(cells)), -through, np.ones(n), signs])
+        count = 2 * n + len(left)
+        matrix = coo_array((values, (rows, columns)), shape=(count, last + 1)).tocsc()
         program = highspy.HighsLp()
-        program.num_col_, program.num_row_ = last + 1, 2 * n
+        program.num_col_, program.num_row_ = last + 1, count
         program.col_cost_ = np.append(np.zeros(last), 1.0)
         program.col_lower_ = np.zeros(last + 1)
         program.col_upper_ = np.append(self.possible.ravel().astype(float), highspy.kHighsInf)
-        program.row_lower_ = np.append(np.ones(n), np.zeros(n))
-        program.row_upper_ = np.append(np.ones(n), np.full(n, highspy.kHighsInf))
+        program.row_lower_ = np.append(np.ones(n), np.zeros(count - n))
+        most = np.append(np.ones(n), np.full(n, highspy.kHighsInf))
+        program.row_upper_ = np.append(most, np.zeros(len(left)))
         program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         program.a_matrix_.start_, program.a_matrix_.index_ = matrix.indptr, matrix.indices
         program.a_matrix_.value_ = matrix.data
         return program
+
+    def _pairs(self) -> tuple[IntArray, IntArray]:
+        """Return the shares that are equal because their tasks share a node."""
+        group = self.graph.group
+        members = np.argsort(group, kind="stable")
+        members = members[group[members] >= 0]
+        same = np.flatnonzero(group[members[:-1]] == group[members[1:]])
+        node = np.arange(self.graph.nodes)
+        first = members[same][:, None] * self.graph.nodes + node
+        second = members[same + 1][:, None] * self.graph.nodes + node
+        return first.ravel(), second.ravel()
 
     def _limit_memory(self, node: int) -> None:
         """Add ``- sum m x >= - M``, in multiples of M."""
@@ -185,10 +209,11 @@ class _Program:
         if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         solution, n = self._solver.getSolution(), self.graph.n
+        limits = 2 * n + len(self._pairs()[0])
         share = np.array(solution.col_value[:-1]).reshape(self.possible.shape)
         dual = np.array(solution.row_dual).clip(0.0)
-        through, memory, window = np.split(dual[n:], [n, n + len(self._limited)])
-        return _Answer(share.clip(0.0), through, memory, window)
+        memory, window = np.split(dual[limits:], [len(self._limited)])
+        return _Answer(share.clip(0.0), dual[n : 2 * n], memory, window)
 
     def safe_bound(self, answer: _Answer) -> int:
         """Return the bound that the multipliers prove, whatever their errors.
@@ -196,7 +221,7 @@ class _Program:
         For weights z of the tasks, y of the windows and v of the memory, a schedule of length
         T has ``T (sum z + sum s y) >= sum_w y_w s (a + b) - sum_k v_k M_k + sum_i min_k
         (z_i through_ik + v_k m_i + sum_w y_w d_ik)``, the last sum over the windows of node k
-        that hold task i.
+        that hold task i. Tasks that share a node have the minimum of their sums.
         """
         cost = answer.through[:, None] * np.where(self.possible, self.table.through, 0)
         scale, known = float(answer.through.sum()), 0.0
@@ -213,10 +238,20 @@ class _Program:
             known -= price * float(self.graph.node_memory[node])
         if scale <= 0.0:
             return 0
-        least = np.where(self.possible, cost, np.inf).min(axis=1)
+        least = self._of_items(np.where(self.possible, cost, np.inf)).min(axis=1)
         gained = known + float(least.sum())
         error = 1e-9 * (abs(known) + float(np.abs(least).sum()))
         return max(0, math.ceil((gained - error) / scale - 1e-9))
+
+    def _of_items(self, cost: FloatArray) -> FloatArray:
+        """Return the sum of the costs of the tasks that share a node, (items, N)."""
+        group, n = self.graph.group, self.graph.n
+        if not self.graph.has_groups:
+            return cost
+        _, item = np.unique(np.where(group >= 0, group, n + np.arange(n)), return_inverse=True)
+        total = np.zeros((int(item.max()) + 1, self.graph.nodes))
+        np.add.at(total, item, cost)
+        return total
 
     def extend(self, answer: _Answer, proven: int) -> bool:
         """Add windows that the answer violates; tell whether there were any."""

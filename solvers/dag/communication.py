@@ -32,6 +32,7 @@ from allocsolve.solvers.dag.compiling import (
     PLAIN_SEARCH,
     UNCOMPILED,
     is_worth_compiling,
+    loads_in_time,
     loops,
     make_ready,
 )
@@ -193,7 +194,7 @@ class _Search:
             with loops(self.control, ANNEALING, plain=seconds) as can_run:
                 if can_run:
                     self._cool(rounds, math.inf)
-        elif ANNEALING.loads_within(rest):
+        elif loads_in_time(self.control, ANNEALING):
             self._cool(rounds, share * rest)
         elif self.instance.n > _PROVABLE and is_worth_compiling(self.control, ANNEALING):
             self._anneal_compiled()
@@ -262,7 +263,7 @@ class _Search:
             return
         self.control.phase("loading CP-SAT")
         self.searched = True
-        load()
+        load(self._is_over)
         from allocsolve.solvers.dag.questions import Questions
 
         limits = self.control.limits

@@ -7,14 +7,25 @@ Python and by an engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.kernels import PLAIN_AT_ONCE, KernelSet, uncompiled
 from allocsolve.solvers.control import Control
+from allocsolve.solvers.engines.apart import run_apart
 
-__all__ = ["PLAIN_SEARCH", "UNCOMPILED", "is_worth_compiling", "loops", "make_ready"]
+__all__ = [
+    "PLAIN_SEARCH",
+    "UNCOMPILED",
+    "is_worth_compiling",
+    "loads_in_time",
+    "loops",
+    "make_ready",
+]
+
+R = TypeVar("R")
 
 PLAIN_SEARCH = 0.5
 """Seconds of search in plain Python before an engine is asked, where nothing is compiled."""
@@ -32,13 +43,37 @@ def make_ready(control: Control[Schedule], *sets: KernelSet) -> bool:
     """Compile or load kernels; tell whether they can be called now.
 
     They cannot if the time left is too short for them, or if it was over, or the run was
-    cancelled, before they were compiled.
+    cancelled, before they were there. Numba cannot be interrupted: what it does is left to its
+    thread then.
     """
+    if all(kernels.is_loaded() for kernels in sets):
+        return True
+
+    def build() -> bool:
+        for kernels in sets:
+            if not kernels.fits(control.remaining()):
+                return False
+            if not kernels.is_loaded():
+                kernels.build()
+        return True
+
+    return bool(_apart(control, build))
+
+
+def loads_in_time(control: Control[Schedule], kernels: KernelSet) -> bool:
+    """Whether kernels need no compiler, and there is time to load them."""
+    if kernels.is_loaded():
+        return True
+    return bool(_apart(control, lambda: kernels.loads_within(control.remaining())))
+
+
+def _apart(control: Control[Schedule], work: Callable[[], R]) -> R | None:
+    """Let numba work until the run is over."""
 
     def is_over() -> bool:
         return control.token.cancelled or control.remaining() <= 0
 
-    return all(kernels.fits(control.remaining()) and kernels.prepare(is_over) for kernels in sets)
+    return run_apart(work, is_over, "numba", 0.0)
 
 
 @contextmanager
@@ -60,15 +95,14 @@ def loops(control: Control[Schedule], *sets: KernelSet, plain: float) -> Iterato
 
 
 def _is_plain_sooner(control: Control[Schedule], sets: Sequence[KernelSet], plain: float) -> bool:
-    loading, rest = (
-        sum(kernels.loading for kernels in sets if not kernels.is_loaded()),
-        control.remaining(),
-    )
+    missing = [kernels for kernels in sets if not kernels.is_loaded()]
+    loading, rest = sum(kernels.loading for kernels in missing), control.remaining()
     if plain <= max(PLAIN_AT_ONCE, loading):
         return True
-    if rest < loading:
+    if not missing or rest < loading:
         return False
-    return plain < min(rest, sum(kernels.seconds() for kernels in sets))
+    cost = _apart(control, lambda: sum(kernels.seconds() for kernels in missing))
+    return cost is None or plain < min(rest, cost)
 
 
 def is_worth_compiling(control: Control[Schedule], kernels: KernelSet) -> bool:

@@ -74,7 +74,7 @@ def run_engine(
 ) -> Outcome:
     """Build the model, run the engine and report how it ended."""
     control.phase("loading CP-SAT")
-    load()
+    load(lambda: control.stopped() is not None)
     solver = SolverInfo(
         "ortools",
         version(),

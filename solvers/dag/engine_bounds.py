@@ -14,20 +14,21 @@ __all__ = ["chain_and_load", "node_tables"]
 
 
 def node_tables(problem: DagProblem, control: Control[Schedule]) -> list[Bound]:
-    """Bound communicating tasks by the best node for each, and by shared work.
+    """Bound communicating tasks by the best node for each, by cuts, and by shared work.
 
     Sources of the bounds: ``node_table`` (least times before and after each task on each
-    node) and ``area_lp`` (a linear program that shares the work of windows of nodes).
+    node), ``cut_path`` (what lies between tasks is cut or shares a node) and ``area_lp`` (a
+    linear program that shares the work of windows of nodes).
     """
     if not (problem.arrays.communicates and has_graph(problem)):
         return []
-    from allocsolve.solvers.dag.node_start import raise_area_bound, raise_table_bound
+    from allocsolve.solvers.dag import node_start
 
-    table = raise_table_bound(CommGraph.of(problem), control)
-    found = _best(control)
-    alone = Control[Schedule](control.limits, control.token)
-    raise_area_bound(table, alone)
-    return [*found, *_best(alone)]
+    first, second, third = (Control[Schedule](control.limits, control.token) for _ in range(3))
+    table = node_start.raise_table_bound(CommGraph.of(problem), first)
+    table = node_start.raise_cut_bound(table, second)
+    node_start.raise_area_bound(table, third)
+    return [*_best(first), *_best(second), *_best(third)]
 
 
 def chain_and_load(problem: DagProblem, control: Control[Schedule]) -> list[Bound]:

@@ -25,6 +25,7 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.dag.graph import CommGraph
+from allocsolve.solvers.engines.apart import run_apart
 from allocsolve.solvers.engines.highs import highs, interruptible, require
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ __all__ = ["LpAnswer", "solve_lp"]
 
 _PACE = 100_000
 """Coefficients for each second up to which it is begun: presolving looks at no clock."""
+
+_GRACE = 0.1
+"""Seconds that the engine has once it should stop: a schedule is still to be found then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +95,12 @@ def solve_lp(
     classes = _classes(graph)
     if (3 * graph.n + len(graph.edge_lag)) * len(classes.slots) > _PACE * seconds:
         return None
+    return run_apart(lambda: _solve(graph, classes, seconds, stop), stop, "highs", _GRACE)
+
+
+def _solve(
+    graph: CommGraph, classes: _Classes, seconds: float, stop: Callable[[], bool]
+) -> LpAnswer | None:
     unit = float(max(1, graph.duration.max(), graph.release.max(), graph.edge_lag.max(initial=0)))
     solver = highs()
     if math.isfinite(seconds):

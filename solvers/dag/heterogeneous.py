@@ -2,8 +2,9 @@
 
 1. List schedules; bounds from the node table and from sharing the work among nodes.
 2. Annealing over a node for every task and an order, for a share of the time.
-3. CP-SAT from the best schedule, where the model is small enough for it.
-4. Annealing until the end where CP-SAT is of no use.
+3. For some tens of tasks, neighbourhoods for a share of the time, then CP-SAT from the best
+   schedule.
+4. Beyond, annealing and neighbourhoods in turn until the end.
 """
 
 from __future__ import annotations
@@ -27,7 +28,14 @@ from allocsolve.models.result import Bound, Scalar, SolverInfo, Termination
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag import cpsat
 from allocsolve.solvers.dag.annealing import Annealing, search_loops
-from allocsolve.solvers.dag.compiling import PLAIN_SEARCH, UNCOMPILED, is_worth_compiling
+from allocsolve.solvers.dag.compiling import (
+    PLAIN_SEARCH,
+    UNCOMPILED,
+    is_worth_compiling,
+    loads_in_time,
+)
+from allocsolve.solvers.dag.lns import Alternation
+from allocsolve.solvers.dag.node_questions import NodeQuestions, distances
 from allocsolve.solvers.dag.node_start import NodeStart, begin, raise_area_bound
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 from allocsolve.solvers.ending import finished, infeasible, own_solver
@@ -50,8 +58,15 @@ _COLD_SHARE = 0.25
 _ELIMINATE_SHARE = 0.1
 """Share of the time left that excluding lengths takes at most."""
 
+_ASK_SHARE, _ASKED = 0.35, 80
+"""Share of the time left for questions to CP-SAT, and tasks up to which some are answered."""
+
+_SEARCHED, _SEARCH_SHARE, _IDLE = 25, 0.25, 30
+"""Tasks from which on neighbourhoods are searched before CP-SAT starts, for which share of the
+time left at most, and after how many rounds without a gain that ends."""
+
 _PROVABLE = 60
-"""Tasks up to which CP-SAT gets the rest of the time; beyond, annealing finds more."""
+"""Tasks up to which CP-SAT gets the rest of the time; beyond, other search finds more."""
 
 _LARGEST_MODEL = 1_000_000
 """Literals and coefficients beyond which CP-SAT is not used."""
@@ -94,6 +109,7 @@ class _Search:
         self.solver = own_solver(control, self._shown(), control.limits.threads)
         self.windows: tuple[NodeWindow, ...] = ()
         self.annealing: Annealing | None = None
+        self.alternation: Alternation | None = None
         self.ended_by = Termination.FINISHED
         self.is_repeatable = True
         self.is_abandoned = False
@@ -124,11 +140,13 @@ class _Search:
         return (
             self._share_work,
             self._anneal_first,
+            self._search_first,
             self._eliminate,
             self._prove_first,
             self._anneal_late,
+            self._ask,
             self._prove,
-            self._anneal_on,
+            self._improve,
         )
 
     def _shown(self) -> dict[str, Scalar]:
@@ -147,7 +165,7 @@ class _Search:
             return
         rest = self.control.remaining()
         endless = self.control.limits.deadline is None
-        if endless or self._is_large(start) or ANNEALING.loads_within(rest):
+        if endless or self._is_large(start) or loads_in_time(self.control, ANNEALING):
             self._anneal(start)
         else:
             share = min(_ANNEAL_SHARE * rest, PLAIN_SEARCH)
@@ -207,6 +225,26 @@ class _Search:
         detail = "shorter lengths leave no node to some task, or too little room for the work"
         self.control.raise_bound(Bound(least, "destructive_area", detail))
 
+    def _ask(self, start: NodeStart) -> None:
+        """Ask CP-SAT for lengths that are too short, for a share of the time."""
+        known = self.control.value is not None and self.control.bound is not None
+        endless = self.control.limits.deadline is None
+        if endless or not known or self.is_abandoned or start.table.graph.n > _ASKED:
+            return
+        if not self._may_eliminate(start) or self._can_prove(start) is not None:
+            return
+        load(self._is_over)
+        self.solver = self._engine()
+        questions = NodeQuestions(start.table, self.control)
+        questions.ask(time.monotonic() + _ASK_SHARE * self.control.remaining())
+        self.is_repeatable = False
+        self.is_abandoned = questions.abandoned
+
+    def _engine(self) -> SolverInfo:
+        """Return what is said of a run in which CP-SAT took part."""
+        limits = self.control.limits
+        return SolverInfo("ortools", version(), limits.seed, limits.threads, self._shown())
+
     def _may_eliminate(self, start: NodeStart) -> bool:
         """Whether the engine that this needs is loaded, and questions are answered quickly."""
         if "highspy" not in sys.modules or not self._has_quick_tables(start):
@@ -240,7 +278,7 @@ class _Search:
         return overflow(self.problem, cpsat.horizon(self.problem, self.control))
 
     def _is_large(self, start: NodeStart) -> bool:
-        """Whether annealing finds more than CP-SAT in the time that there is."""
+        """Whether other search finds more than CP-SAT in the time that there is."""
         return start.table.graph.n > _PROVABLE and self.control.limits.deadline is not None
 
     def _prove(self, start: NodeStart, seconds: float = math.inf) -> None:
@@ -252,9 +290,8 @@ class _Search:
             self.warnings.append(f"CP-SAT was not used: {excuse}")
             return
         self.control.phase("loading CP-SAT")
-        load()
-        limits = self.control.limits
-        self.solver = SolverInfo("ortools", version(), limits.seed, limits.threads, self._shown())
+        load(self._is_over)
+        self.solver = self._engine()
         try:
             formulation = self._formulate(start)
         except _Ended:
@@ -279,11 +316,13 @@ class _Search:
         self.control.phase("building the CP-SAT model")
         length = cpsat.horizon(self.problem, self.control)
         lower = 0 if self.control.bound is None else self.control.bound.value
+        table = self._narrowed(start, length)
         formulation = build(
-            self._narrowed(start, length),
+            table,
             length,
             lower=lower,
             windows=self.windows,
+            gaps=distances(table),
             minimise=True,
             pulse=pulse,
         )
@@ -315,13 +354,35 @@ class _Search:
         if report.status is EngineStatus.OPTIMAL and report.bound is not None:
             self.control.raise_bound(Bound(report.bound, "cpsat", "proven by CP-SAT"))
 
-    def _anneal_on(self, start: NodeStart) -> None:
-        """Anneal until the end, where CP-SAT was of no use."""
+    def _search_first(self, start: NodeStart) -> None:
+        """Search neighbourhoods for a share of the time, so that CP-SAT starts from less."""
+        is_small = start.table.graph.n < _SEARCHED
+        if is_small or self._is_large(start) or self.is_cold or self.control.answer is None:
+            return
+        if self.control.limits.deadline is None or not self.settings["rounds"]:
+            return
+        seconds = _SEARCH_SHARE * self.control.remaining()
+        self._improvement(start).search(None, idle=_IDLE, seconds=seconds)
+        self._take_over()
+
+    def _improve(self, start: NodeStart) -> None:
+        """Anneal and search neighbourhoods until the end, where CP-SAT was of no use."""
         if self.control.limits.deadline is None or self.is_abandoned:
             return
-        if self.control.answer is None:
-            return
-        with search_loops(start.table.graph, self.control, self.settings["rounds"]):
-            self.control.phase("annealing")
-            self.annealing = self.annealing or Annealing(start.table, self.control)
-            self.is_repeatable &= self.annealing.run(None, self._is_over)
+        self._improvement(start).run(if_time=True)
+        self._take_over()
+        self.warnings.extend(self._improvement(start).warnings)
+
+    def _improvement(self, start: NodeStart) -> Alternation:
+        if self.alternation is None:
+            self.alternation = Alternation(
+                start.table, self.control, self.settings, self._shown(), annealing=self.annealing
+            )
+        return self.alternation
+
+    def _take_over(self) -> None:
+        """Note how annealing and neighbourhoods ended."""
+        if self.alternation is not None:
+            self.solver = self.alternation.solver or self.solver
+            self.is_abandoned |= self.alternation.abandoned
+            self.is_repeatable &= self.alternation.is_repeatable

@@ -16,6 +16,7 @@ from allocsolve.models.dag.reasons import find_reason
 from allocsolve.models.result import Scalar, Termination
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag.compiling import loops
+from allocsolve.solvers.dag.opening import offer_sequence
 from allocsolve.solvers.dag.settings import read_words
 from allocsolve.solvers.ending import finished, infeasible, own_solver
 
@@ -54,6 +55,9 @@ each and keeps the best schedule."""
 
 APPENDING = frozenset({"etf", "dls", "min_min", "max_min", "sufferage"})
 """Methods whose authors append."""
+
+PATIENCE = 0.3
+"""Seconds after an interrupt in which a run without an answer may still find its first one."""
 
 _UNCOMPILED = (
     "the compiled list schedulers are not in the cache and do not fit into the time limit, so "
@@ -148,9 +152,9 @@ class _Turn:
 
 
 def _should_stop(control: Control[Schedule]) -> bool:
-    """Whether to end now; a run without an answer goes on to its first one."""
+    """Whether to end now; a run without an answer goes on to its first one, if that is near."""
     if control.answer is None:
-        return control.token.cancelled
+        return control.token.age() > PATIENCE
     return control.stopped() is not None
 
 
@@ -164,6 +168,8 @@ def conclude(
 ) -> Outcome:
     """Return the outcome of a run; without an answer, with the reason if one is known."""
     solver = own_solver(control, options)
+    if control.answer is None and control.stopped() is not None:
+        offer_sequence(problem, control)
     reason = find_reason(problem) if control.answer is None else None
     if reason is not None:
         return infeasible(solver, reason)

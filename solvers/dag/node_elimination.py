@@ -9,20 +9,13 @@ Research 112, 1999).
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
-import numpy as np
-
-from allocsolve.models.dag.comm_tables import node_table
-from allocsolve.models.dag.graph import NOT_ELIGIBLE
-from allocsolve.models.dag.node_windows import NEVER, NodeTable
+from allocsolve.models.dag.narrowing import narrow
+from allocsolve.models.dag.node_windows import NodeTable
 from allocsolve.solvers.dag.area_lp import area_bound, fits
 
 __all__ = ["destructive_bound", "is_small", "within"]
-
-_ROUNDS = 10
-"""Rounds of elimination at most."""
 
 _CELLS = 20_000
 """Pairs of a task and a node up to which a question takes some hundredths of a second."""
@@ -36,15 +29,10 @@ def is_small(table: NodeTable, seconds: float) -> bool:
 def within(table: NodeTable, length: int, stop: Callable[[], bool]) -> NodeTable:
     """Return a table that holds for all schedules of at most ``length`` ticks.
 
-    Its value exceeds ``length`` if there are none.
+    The same one if there are none.
     """
-    for _ in range(_ROUNDS):
-        kept = table.possible & (table.through <= length)
-        if table.value > length or stop() or bool((kept == table.possible).all()):
-            break
-        duration = np.where(kept, table.graph.duration, NOT_ELIGIBLE)
-        table = node_table(dataclasses.replace(table.graph, duration=duration), stop)
-    return table
+    left = narrow(table, length, stop)
+    return table if left is None else left
 
 
 def destructive_bound(
@@ -73,7 +61,5 @@ def destructive_bound(
 
 def _is_impossible(table: NodeTable, length: int, lower: int, seconds: Callable[[], float]) -> bool:
     """Whether no schedule of at most so many ticks exists, as far as this can tell."""
-    inner = within(table, length, lambda: seconds() <= 0)
-    if inner.value > length or inner.value >= NEVER:
-        return True
-    return area_bound(inner, max(lower, inner.value), seconds).value > length
+    inner = narrow(table, length, lambda: seconds() <= 0)
+    return inner is None or area_bound(inner, max(lower, inner.value), seconds).value > length

@@ -11,7 +11,7 @@ from allocsolve.models.dag.bounds import heads, tails
 from allocsolve.models.dag.graph import CommGraph
 from allocsolve.models.dag.node_windows import NEVER, NodeTable, NodeWindow, plain_table
 from allocsolve.models.dag.problem import DagProblem
-from allocsolve.models.dag.search_kernels import NODE_TABLE
+from allocsolve.models.dag.search_kernels import CUT_PATHS, NODE_TABLE
 from allocsolve.models.result import Bound, Reason
 from allocsolve.solvers.control import Control
 from allocsolve.solvers.dag.compiling import loops
@@ -19,14 +19,12 @@ from allocsolve.solvers.dag.list_methods import begin as begin_lists
 from allocsolve.solvers.dag.list_methods import offer_rules, ready_loops
 from allocsolve.solvers.dag.opening import open_run
 
-__all__ = ["NodeStart", "begin", "raise_area_bound", "raise_table_bound"]
+__all__ = ["NodeStart", "begin", "raise_area_bound", "raise_cut_bound", "raise_table_bound"]
 
 _QUICK = ("heft", "one_node", "clusters", "cpop", "peft")
-_SLOW = ("etf", "dls", "min_min", "max_min", "sufferage")
-"""List schedulers that look at all ready tasks for each task."""
-
-_SLOW_TASKS = 3000
-"""Tasks up to which the slow list schedulers are tried."""
+_SLOW = {"dls": 20_000, "min_min": 20_000, "max_min": 20_000, "sufferage": 20_000, "etf": 3000}
+"""List schedulers that look at all ready tasks for each task, and the tasks up to which they are
+tried: they take a second or so for so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +51,14 @@ class NodeStart:
 def begin(problem: DagProblem, control: Control[Schedule]) -> NodeStart:
     """Offer list schedules and raise the bounds that need no engine."""
     graph = begin_lists(problem, control)
-    rules = (*_QUICK, *_SLOW) if graph.n <= _SLOW_TASKS else _QUICK
+    rules = (*_QUICK, *(rule for rule, most in _SLOW.items() if graph.n <= most))
     with ready_loops(graph, control, rules) as can_run:
         if can_run:
             offer_rules(graph, control, rules)
     reason = None
     if control.answer is None:
         reason = open_run(problem, control).reason
-    return NodeStart(raise_table_bound(graph, control), reason)
+    return NodeStart(raise_cut_bound(raise_table_bound(graph, control), control), reason)
 
 
 def raise_table_bound(graph: CommGraph, control: Control[Schedule]) -> NodeTable:
@@ -83,6 +81,24 @@ def _table(graph: CommGraph, control: Control[Schedule]) -> NodeTable:
     head, tail = heads(graph.problem), tails(graph.problem)
     nothing = np.zeros(graph.n, np.int64)
     return plain_table(graph, nothing if head is None else head, nothing if tail is None else tail)
+
+
+def raise_cut_bound(table: NodeTable, control: Control[Schedule]) -> NodeTable:
+    """Raise the bound of the cut paths, and return the table with what they say."""
+    from allocsolve.models.dag import cut_paths
+    from allocsolve.models.dag.narrowing import sharpen
+
+    if control.stopped() is not None or not cut_paths.is_affordable(table.graph):
+        return table
+    control.phase("cutting paths")
+    with loops(control, CUT_PATHS, plain=cut_paths.plain_seconds(table.graph)) as can_run:
+        if not can_run:
+            return table
+        table, value = sharpen(table, lambda: control.stopped() is not None)
+    if max(table.value, value) < NEVER:
+        detail = "what lies between tasks is cut and sends data, or shares a node and its memory"
+        control.raise_bound(Bound(max(table.value, value), "cut_path", detail))
+    return table
 
 
 def raise_area_bound(table: NodeTable, control: Control[Schedule]) -> tuple[NodeWindow, ...]:

@@ -18,8 +18,10 @@ from allocsolve.models.dag.sequential import sequential_schedule
 from allocsolve.models.result import Reason
 from allocsolve.solvers.control import Control
 
-__all__ = ["Opening", "open_run"]
+__all__ = ["Opening", "offer_sequence", "open_run"]
 
+_PATIENCE = 0.3
+"""Seconds after an interrupt in which the first schedule may still be completed."""
 
 _OVERRUN = 0.15
 """Seconds that the first schedule may take beyond the time limit."""
@@ -62,7 +64,7 @@ def open_run(problem: DagProblem, control: Control[Schedule]) -> Opening:
     elif control.answer is None:
         reason = _reason(problem, control)
         if reason is None:
-            _offer_sequence(problem, control)
+            offer_sequence(problem, control)
     if reason is None and control.bound is None:
         for bound in lower_bounds(problem)[:1]:
             control.raise_bound(bound)
@@ -73,7 +75,7 @@ def _reason(problem: DagProblem, control: Control[Schedule]) -> Reason | None:
     return None if control.examined else find_reason(problem)
 
 
-def _offer_sequence(problem: DagProblem, control: Control[Schedule]) -> None:
+def offer_sequence(problem: DagProblem, control: Control[Schedule]) -> None:
     """Offer all tasks one after another: better than nothing where the time is over."""
     if not has_graph(problem):
         return
@@ -88,6 +90,6 @@ def _patience(control: Control[Schedule]) -> Callable[[], bool]:
 
     def is_over() -> bool:
         overdue = control.remaining() <= 0 and time.monotonic() > latest
-        return control.token.cancelled or overdue
+        return control.token.age() > _PATIENCE or overdue
 
     return is_over

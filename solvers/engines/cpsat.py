@@ -8,6 +8,7 @@ answer so far is given.
 
 from __future__ import annotations
 
+import importlib
 import math
 import threading
 import time
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 from allocsolve.models.errors import SolverCrash, SolverMissing, UsageError
 from allocsolve.models.result import Bound, Scalar
 from allocsolve.solvers.control import Control
+from allocsolve.solvers.engines.apart import leave_behind, never, run_apart
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -62,8 +64,21 @@ class EngineRun:
     abandoned: bool = False
 
 
-def load() -> None:
+_MODULE = "ortools.sat.python.cp_model"
+
+
+def load(stop: Callable[[], bool] = never) -> bool:
     """Import the engine, so that this time is spent where the caller wants it.
+
+    Parameters
+    ----------
+    stop
+        Asked again and again; once it says so the import is left to a thread of its own.
+
+    Returns
+    -------
+    bool
+        Whether the engine is loaded.
 
     Raises
     ------
@@ -71,9 +86,10 @@ def load() -> None:
         If ortools is not installed or cannot be loaded.
     """
     try:
-        import ortools.sat.python.cp_model  # noqa: F401
+        module = run_apart(lambda: importlib.import_module(_MODULE), stop, "load cp-sat", 0.0)
     except ImportError as error:
         raise SolverMissing(f"CP-SAT needs ortools: pip install ortools ({error})") from None
+    return module is not None
 
 
 def version() -> str:
@@ -133,6 +149,8 @@ def run(
     thread = threading.Thread(target=job.work, name="cp-sat", daemon=True)
     thread.start()
     abandoned = not _wait(job, control, until)
+    if abandoned:
+        leave_behind(thread)
     return job.outcome(abandoned=abandoned)
 
 
@@ -235,6 +253,7 @@ def _callback(job: _Job[AnswerT]) -> cp_model.CpSolverSolutionCallback:
         """Hands every solution on."""
 
         def on_solution_callback(self) -> None:
+            """Take the solution; called by the engine."""
             job.take(self.value)
 
     return Callback()

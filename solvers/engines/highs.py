@@ -52,7 +52,8 @@ def highs() -> highspy.Highs:
 def interruptible(solver: highspy.Highs, stop: Callable[[], bool]) -> None:
     """Let a linear program end when ``stop`` says so, with the status of an interrupt.
 
-    The simplex method asks it in every iteration; presolving does not.
+    The simplex method asks it in every iteration; presolving does not, so a large program is
+    best solved with :func:`allocsolve.solvers.engines.apart.run_apart`.
     """
 
     def look(event: highspy.HighsCallbackEvent) -> None:

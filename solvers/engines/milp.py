@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from allocsolve.models.errors import SolverCrash, SolverMissing
 from allocsolve.models.result import Bound
 from allocsolve.solvers.control import Control
+from allocsolve.solvers.engines.apart import leave_behind
 from allocsolve.solvers.engines.highs import highs, require
 
 if TYPE_CHECKING:
@@ -157,7 +158,10 @@ def run(
             patience -= _STEP
             if patience <= 0:
                 break
-    return job.outcome(abandoned=not job.done.is_set())
+    abandoned = not job.done.is_set()
+    if abandoned:
+        leave_behind(thread)
+    return job.outcome(abandoned=abandoned)
 
 
 class _Job(Generic[AnswerT]):

@@ -99,3 +99,35 @@ def test_claims_about_a_right_schedule(
     report = allocsolve.check(project, document)
     assert {claim.name: claim.holds for claim in report.claims} == holds
     assert report.valid == (False not in holds.values())
+
+
+@pytest.mark.parametrize(
+    ("claims", "broken"),
+    [
+        pytest.param({"sense": "min", "value": 7, "bound": 5, "gap": 2 / 7}, [], id="right"),
+        pytest.param({"value": 7, "bound": 5, "gap": 0.2857143}, [], id="rounded"),
+        pytest.param({"bound": 5, "gap": 2 / 7}, [], id="value of the schedule"),
+        pytest.param({"value": 7, "bound": 7, "gap": 0}, [], id="closed"),
+        pytest.param({"sense": "max", "value": 7}, ["sense"], id="other sense"),
+        pytest.param({"value": 7, "bound": 5, "gap": 0}, ["gap"], id="gap denied"),
+        pytest.param({"value": 7, "bound": 5, "gap": 0.4}, ["gap"], id="divided by the bound"),
+        pytest.param({"value": 7, "bound": 5, "gap": 0.286}, ["gap"], id="rounded too far"),
+        pytest.param({"value": 7, "bound": 5, "gap": -2 / 7}, ["gap"], id="negative"),
+        pytest.param({"value": 7, "bound": 7, "gap": 0.1}, ["gap"], id="gap where none is"),
+        pytest.param({"value": 7, "gap": 0.1}, ["gap"], id="without a bound"),
+    ],
+)
+def test_sense_and_gap_fit_value_and_bound(
+    project: DagProblem, claims: dict[str, object], broken: list[str]
+) -> None:
+    """A document that shrinks its gap, or turns its objective round, must not pass."""
+    report = allocsolve.check(project, _document(objective=claims, schedule=RIGHT))
+    assert _rules(report) == broken
+    named = {claim.name: claim.holds for claim in report.claims if claim.name in ("sense", "gap")}
+    assert named == {name: name not in broken for name in ("sense", "gap") if name in claims}
+
+
+def test_a_gap_without_an_answer_is_refused(project: DagProblem) -> None:
+    """Nothing is known of which a bound could be so far away."""
+    document = _document(status="UNKNOWN", objective={"bound": 5, "gap": 0.5})
+    assert _rules(allocsolve.check(project, document)) == ["gap"]

@@ -402,9 +402,7 @@ def test_a_claim_is_judged_with_its_answer(project: DagProblem) -> None:
     document = document_to_bytes(result_to_document(result))
     wrong = document.replace(b'"value": 7', b'"value": 6')
     report = allocsolve.check(project, wrong)
-    assert [violation.rule for violation in report.violations] == [
-        "objective_value",
-    ]
+    assert [violation.rule for violation in report.violations] == ["objective_value", "gap"]
     assert {claim.name: claim.holds for claim in report.claims}["value"] is False
 
 

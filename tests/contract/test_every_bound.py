@@ -16,6 +16,9 @@ from allocsolve.solvers.routes import BOUNDS, BoundRoute
 Optimum = Callable[[DagProblem], int | None]
 
 
+FAMILIES = ("related", "unrelated", "eligible", "linked", "packed")
+
+
 def _problems() -> list[DagProblem]:
     return [
         generate("communication", tasks=5, seed=seed, machine=kind)
@@ -36,12 +39,25 @@ def test_no_bound_is_above_the_optimum(way: BoundRoute, optimum: Optimum) -> Non
         assert all(bound.source and bound.detail for bound in found)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_bounds_hold_whatever_the_nodes_allow(
+    draw_cluster: Callable[[str, int], DagProblem], optimum: Optimum, family: str
+) -> None:
+    """Slots, missing links, memory, groups and lags are read, or left out, never misread."""
+    for seed in range(40):
+        problem = draw_cluster(family, seed)
+        best = optimum(problem)
+        for way in BOUNDS:
+            found = way.load()(problem, Control[Schedule](Limits()))
+            assert best is None or all(bound.value <= best for bound in found), (way.name, seed)
+
+
 def test_a_report_holds_the_bounds_of_engines_if_there_is_time() -> None:
     """With a limit of 0 no engine is loaded; the other bounds are there all the same."""
     problem = _problems()[0]
     all_sources = {entry.source for entry in allocsolve.bound(problem).bounds}
     quick = {entry.source for entry in allocsolve.bound(problem, time_limit=0).bounds}
-    assert {"node_table", "area_lp", "getf_lp"} == all_sources - quick
+    assert {"node_table", "cut_path", "area_lp", "getf_lp"} == all_sources - quick
     assert "critical_path" in quick
 
 

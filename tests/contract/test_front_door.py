@@ -214,8 +214,9 @@ def test_dead_nodes_and_links_are_named(
         assert any(re.search(rf"\b{name}\b", warning) for warning in document["warnings"])
 
 
-@pytest.mark.parametrize("verbose", [(), ("-v",)], ids=["quiet", "verbose"])
-@pytest.mark.parametrize("method", MODULES.values())
+@pytest.mark.parametrize(
+    ("method", "verbose"), [*((method, ("-v",)) for method in MODULES.values()), ("auto", ())]
+)
 def test_stdout_is_one_document(
     cases: dict[str, Case],
     allocsolve_command: Command,

@@ -18,12 +18,18 @@ from allocsolve.models.dag.reasons import find_reason
 Optimum = Callable[[DagProblem], int | None]
 
 
+def _settings(family: str) -> set[str]:
+    return {setting.name for setting in FAMILIES[family].settings}
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_bound_above_the_optimum(family: str, optimum: Optimum) -> None:
     """A second oracle and other instances: what bounds call impossible must be impossible."""
     feasible = 0
+    few: dict[str, int | float | str]
     for seed in range(100):
-        problem = generate(family, tasks=3 + seed % 3, seed=seed)
+        few = {"nodes": 2 + seed % 2} if "nodes" in _settings(family) else {}
+        problem = generate(family, tasks=3 + seed % 3, seed=seed, **few)
         best, reason = optimum(problem), find_reason(problem)
         if best is None:
             assert reason is None or verify_reason(problem, reason), (seed, reason)

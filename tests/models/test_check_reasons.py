@@ -104,6 +104,18 @@ STARTS = DagProblem(
 )
 """a and b must start at 0, but nothing bounds their ends: both fit in their second mode."""
 
+EXCLUSIVE = DagProblem(
+    tasks=[
+        Task(id="a", modes=[*modes(3, R=3), *modes(4, R=2)], deadline=5),
+        Task(id="b", modes=modes(3, R=3), deadline=5),
+        Task(id="c", modes=modes(3, R=1), deadline=5),
+        Task(id="z", modes=[*modes(0, R=9), *modes(3, R=3)], deadline=5),
+        Task(id="free", modes=[*modes(3, R=4), *modes(3)], deadline=5),
+    ],
+    resources=[Resource(id="R", capacity=4)],
+)
+"""a and b exclude each other, c and b do not, z may take no time, free may leave R alone."""
+
 HOLDS: list[tuple[str, DagProblem, Reason]] = [
     ("cycle", LAGS, PositiveLagCycle(path=["a", "b", "c"], length=0.5)),
     ("cycle turned", LAGS, PositiveLagCycle(path=["c", "a", "b"], length=0.5)),
@@ -117,6 +129,13 @@ HOLDS: list[tuple[str, DagProblem, Reason]] = [
         WINDOW,
         WindowOverload(
             resource="R", node=None, start=2, end=7, work=14, available=10, tasks=["a", "b"]
+        ),
+    ),
+    (
+        "tasks that exclude each other",
+        EXCLUSIVE,
+        WindowOverload(
+            resource="R", start=0, end=5, work=24, available=20, tasks=["a", "b"], exclusive=True
         ),
     ),
     (
@@ -212,6 +231,27 @@ def test_changed_windows_are_refused(change: dict[str, object]) -> None:
     assert not verify_reason(WINDOW, msgspec.structs.replace(reason, **change))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"exclusive": False},
+        {"work": 25},
+        {"tasks": ["b", "c"]},
+        {"tasks": ["a", "b", "c"], "work": 36},
+        {"tasks": ["b", "z"]},
+        {"tasks": ["b", "free"]},
+        {"tasks": ["a"]},
+        {"resource": None},
+        {"resource": "X"},
+    ],
+    ids=str,
+)
+def test_tasks_exclude_each_other_only_if_no_two_fit(change: dict[str, object]) -> None:
+    """Whoever counts with the whole capacity must show that nobody can run beside another one."""
+    reason = next(reason for name, _, reason in HOLDS if name == "tasks that exclude each other")
+    assert not verify_reason(EXCLUSIVE, msgspec.structs.replace(reason, **change))
+
+
 def test_tasks_that_may_run_elsewhere_do_not_overload_a_node() -> None:
     """A task that has another node need not be on the named one."""
     reason = WindowOverload(
@@ -268,7 +308,7 @@ reasons: st.SearchStrategy[Reason] = st.one_of(
     ),
     st.builds(NoEligibleNode, task=ids),
     st.builds(
-        lambda tasks, start, end, work, capacity, resource: WindowOverload(
+        lambda tasks, start, end, work, capacity, resource, exclusive: WindowOverload(
             resource=resource,
             node=None,
             start=start,
@@ -276,6 +316,7 @@ reasons: st.SearchStrategy[Reason] = st.one_of(
             work=work,
             available=capacity * (end - start),
             tasks=tasks,
+            exclusive=exclusive,
         ),
         paths,
         numbers,
@@ -283,6 +324,7 @@ reasons: st.SearchStrategy[Reason] = st.one_of(
         numbers,
         st.integers(1, 20),
         st.sampled_from(["R1", "R2", "N1", None]),
+        st.booleans(),
     ),
 )
 

@@ -128,6 +128,12 @@ BAD: list[tuple[str, Mapping[str, object], str, str]] = [
         "$.links[0].between",
     ),
     (
+        "link to itself",
+        {"nodes": [NODE], "links": [Link(between=("n", "n"), latency=0, bandwidth=None)]},
+        "link n-n joins a node to itself",
+        "$.links[0].between",
+    ),
+    (
         "negative latency",
         {"default_link": DefaultLink(latency=-1)},
         "latency is -1",

@@ -1,4 +1,4 @@
-"""Compiled loops are waited for only as long as the run goes on; plain Python gives their bytes."""
+"""Compiled loops and plain Python give the same bytes, each where it is asked for."""
 
 from __future__ import annotations
 
@@ -33,37 +33,6 @@ def kernels_of(monkeypatch: pytest.MonkeyPatch) -> MakeSet:
         return KernelSet("slow loops", "slow_kernels", "entry", "warm", 9.0, 1.0)
 
     return make
-
-
-def test_a_run_that_stops_does_not_wait_for_the_compiler(kernels_of: MakeSet) -> None:
-    """Numba takes half a minute and cannot be interrupted; an interrupt may take a second."""
-    compiled = threading.Event()
-
-    def warm() -> None:
-        compiled.wait(20)
-
-    ready = kernels_of(warm).prepare(lambda: True)
-    was_compiled = compiled.is_set()
-    compiled.set()
-    assert not ready
-    assert not was_compiled
-
-
-def test_kernels_are_ready_once_they_are_compiled(kernels_of: MakeSet) -> None:
-    """A run that goes on gets its compiled loops."""
-    calls: list[str] = []
-    assert kernels_of(lambda: calls.append("compiled")).prepare(lambda: False)
-    assert calls == ["compiled"]
-
-
-def test_what_goes_wrong_in_the_compiler_is_raised(kernels_of: MakeSet) -> None:
-    """An error in another thread must not look like kernels that are ready."""
-
-    def warm() -> None:
-        raise ValueError("no such type")
-
-    with pytest.raises(ValueError, match="no such type"):
-        kernels_of(warm).prepare(lambda: False)
 
 
 def test_a_set_says_what_it_costs_to_make_ready(kernels_of: MakeSet) -> None:
@@ -130,6 +99,44 @@ def test_slices_are_shorter_in_plain_python(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(anneal, "is_loaded", lambda: False)
     with uncompiled():
         assert paced(anneal, 1000) < 1000
+
+
+LOOK_FOR_CODE = """
+import os, sys
+from allocsolve.models.kernels import kernel
+
+@kernel
+def half(value):
+    return value // 2
+
+print(half.is_cached(), half(8), half.is_cached())
+"""
+
+
+def test_code_in_the_cache_is_found_whatever_the_time_of_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fresh checkout or install has new times; loops that are cached must not seem cold."""
+    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    script = tmp_path / "half.py"
+    script.write_text(LOOK_FOR_CODE, encoding="utf-8")
+    printed = []
+    for text in (LOOK_FOR_CODE, LOOK_FOR_CODE, LOOK_FOR_CODE.replace("// 2", "// 4")):
+        script.write_text(text, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            cwd=tmp_path,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+        printed.append(done.stdout.split())
+        os.utime(script, (2e9, 2e9))
+    assert printed[0] == ["False", "4", "True"]
+    assert printed[1] == ["True", "4", "True"]
+    assert printed[2] == ["False", "2", "True"]
 
 
 PRINT_ANSWERS = """

@@ -26,7 +26,7 @@ def _step(
     name: str,
     *modes: tuple[float, dict[str, Number]],
     release: float = 0,
-    deadline: int | None = None,
+    deadline: float | None = None,
 ) -> Task:
     listed = [Mode(duration=duration, demand=demand) for duration, demand in modes]
     return Task(id=name, modes=listed, release=release, deadline=deadline)
@@ -136,6 +136,28 @@ INFEASIBLE: dict[str, tuple[DagProblem, Reason, str]] = {
         ),
         "between 1.5 and 5 the tasks a, b, c need 12 on resource 'R1', which offers only 10.5",
     ),
+    "a window for tasks that exclude each other": (
+        DagProblem(
+            tasks=[
+                _step("a", (3, {"R1": 2.5}), (4, {"R1": 2}), deadline=6.5),
+                _step("b", (2, {"R1": 2}), deadline=6.5),
+                _step("c", (1, {"R1": 1}), deadline=6.5),
+                _step("d", (2, {"R1": 1.5}), deadline=6.5),
+            ],
+            resources=[ONE],
+        ),
+        WindowOverload(
+            resource="R1",
+            start=0,
+            end=6.5,
+            work=21,
+            available=19.5,
+            tasks=list("abd"),
+            exclusive=True,
+        ),
+        "between 0 and 6.5 the tasks a, b, d need 21 on resource 'R1', which offers only 19.5 "
+        "(no two of them fit at once, so each counts as all of it)",
+    ),
     "a window on a node": (
         DagProblem(
             tasks=[Task(id=n, work=3, eligible=["y"], deadline=5) for n in "ab"],
@@ -179,6 +201,12 @@ FEASIBLE = {
     ),
     "a milestone above the capacity": DagProblem(
         tasks=[_step("m", (0, {"R1": 9}), deadline=0)], resources=[ONE]
+    ),
+    "tasks that exclude each other and just fit": DagProblem(
+        tasks=[_step(n, (2, {"R1": 2}), deadline=6) for n in "abc"], resources=[ONE]
+    ),
+    "tasks of which two fit at once": DagProblem(
+        tasks=[_step(n, (2, {"R1": 1.5}), deadline=4) for n in "abcd"], resources=[ONE]
     ),
     "a window that is just full": DagProblem(
         tasks=[_step(n, (2, {"R1": 1}), release=1, deadline=3) for n in "abc"], resources=[ONE]
