@@ -295,6 +295,7 @@ KERNELS: tuple[str, ...] = (
     "allocsolve.models.dag.list_board:KERNELS",
     "allocsolve.models.dag.search_kernels:ANNEALING",
     "allocsolve.models.dag.search_kernels:NODE_TABLE",
+    "allocsolve.models.coded.kernel_sets:COMPLETION",
     "allocsolve.models.fair.kernel_sets:CERTIFICATES",
 )
 """Every set of compiled kernels, as ``module:name``."""
