@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -10,19 +11,25 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray, frozen
 from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.dispatch import generate
 from allocsolve.models.dag.graph import CommGraph, has_graph
+from allocsolve.models.dag.justification import justify
 from allocsolve.models.dag.list_build import Builder, Placement
+from allocsolve.models.dag.network import build_network
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.nodes import RuntimeLaw
 from allocsolve.solvers.control import Control, Event, Limits, Token
-from allocsolve.solvers.dag import list_methods, list_scheduling
+from allocsolve.solvers.dag import list_methods
+from allocsolve.solvers.dag.improve import priorities
 
 __all__ = ["Candidate", "Pool", "PoolControl", "add_expected", "add_lists"]
 
 _MOST = 48
 """Schedules that are kept, the best as planned."""
 
-_SAMPLES = "100"
+_SAMPLES, _LEAST_SAMPLES, _PLACEMENTS = 64, 8, 20_000
+"""Sampled schedules at most and at least, and tasks placed for them."""
+
 _RULES = ("heft", "cpop", "peft", "etf", "dls", "min_min", "sufferage")
 _FINEST = 2**40
 """Largest duration in a graph whose times are expected ones; beyond it they are not used."""
@@ -77,14 +84,31 @@ class PoolControl(Control[Schedule]):
 
 
 def add_lists(problem: DagProblem, control: Control[Schedule], pool: Pool) -> None:
-    """Add the schedules of every list scheduler that suits the instance."""
+    """Add the schedules of every list scheduler that suits the instance, and sampled ones."""
     if has_graph(problem):
         own = PoolControl(pool, replace(control.limits, options={}), control.token)
         list_methods.portfolio(problem, own)
-    samples = PoolControl(
-        pool, replace(control.limits, options={"samples": _SAMPLES}, gap=0.0), control.token
-    )
-    list_scheduling.solve(problem, samples)
+    _add_samples(problem, control, pool)
+
+
+def _add_samples(problem: DagProblem, control: Control[Schedule], pool: Pool) -> None:
+    """Add schedules of priority rules and of random changes of them, justified.
+
+    Not where starts are bounded from above, since one schedule costs many passes there.
+    """
+    network = build_network(problem)
+    if network.bounded:
+        return
+
+    def is_over() -> bool:
+        return control.token.cancelled or control.remaining() <= 0
+
+    count = min(_SAMPLES, max(_LEAST_SAMPLES, _PLACEMENTS // max(1, len(problem.tasks))))
+    for priority in itertools.islice(priorities(network, control.limits.seed), count):
+        plan = generate(network, priority, is_over)
+        if plan is None or is_over():
+            return
+        pool.add(justify(network, plan, is_over).schedule(problem), "list")
 
 
 def add_expected(
