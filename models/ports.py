@@ -45,6 +45,8 @@ class Situation:
         Now.
     ready
         Tasks that may start and of which no copy runs, by planned start.
+    begun
+        Number of copies of each task that were started so far.
     idle
         Number of free slots of each node that is up and has one.
     running
@@ -59,6 +61,7 @@ class Situation:
 
     time: float
     ready: Sequence[int]
+    begun: Sequence[int]
     idle: Mapping[int, int]
     running: Sequence[Running]
     expected: FloatArray

@@ -8,10 +8,10 @@ for any size of blocks, number of threads or split over machines, and the same f
 
 Replications come in groups of ``GROUP``. Replication ``GROUP g + i`` of a stream reads
 
-* single precision: word ``i // 256`` of the counter ``256 g + i % 256``: 32 random bits, rounded
+* single precision: word ``i // 512`` of the counter ``512 g + i % 512``: 32 random bits, rounded
   to the 24 bits of the format, so that small numbers keep their precision;
-* double precision: words 0 and 1 (``i < 512``) or 2 and 3 of the counter
-  ``512 g + i % 512``: 52 random bits, exact.
+* double precision: words 0 and 1 (``i < 1024``) or 2 and 3 of the counter
+  ``1024 g + i % 1024``: 52 random bits, exact.
 
 A uniform number is ``(k + 1/2) / 2^bits`` for the integer ``k`` of the random bits, so it is
 never 0; in single precision the rounding may give 1.
@@ -47,7 +47,7 @@ __all__ = [
 GENERATOR = "philox4x32-10"
 """Name of the generator, for documents."""
 
-GROUP = 1024
+GROUP = 2048
 """Replications that are drawn together."""
 
 LARGEST_REPLICATION = 2**33

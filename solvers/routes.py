@@ -305,7 +305,9 @@ KERNELS: tuple[str, ...] = (
     "allocsolve.models.dag.search_kernels:ANNEALING",
     "allocsolve.models.dag.search_kernels:CUT_PATHS",
     "allocsolve.models.dag.search_kernels:NODE_TABLE",
+    "allocsolve.models.coded.kernel_sets:COMPLETION",
     "allocsolve.models.fair.kernel_sets:CERTIFICATES",
+    "allocsolve.models.execution.runs:KERNELS",
 )
 """Every set of compiled kernels, as ``module:name``."""
 

@@ -18,6 +18,7 @@ from allocsolve.report.checks import ClaimReport
 from allocsolve.solvers.control import Token
 
 if TYPE_CHECKING:
+    from allocsolve.api.laws import LawLike
     from allocsolve.instances.kinds import Problem
     from allocsolve.models.coded.answer import CodedResult
     from allocsolve.models.coded.problem import CodedProblem
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from allocsolve.models.fair.answer import FairResult
     from allocsolve.models.fair.problem import FairProblem
     from allocsolve.models.result import Result
+    from allocsolve.solvers.dag.robust import RobustRequest
 
 __all__ = [
     "BoundReport",
@@ -55,6 +57,8 @@ class SolveOptions(TypedDict, total=False):
     on_event: Callable[[Progress], object] | None
     token: Token | None
     options: Mapping[str, str] | None
+    robust: float | str | None
+    law: LawLike | None
 
 
 @overload
@@ -83,6 +87,8 @@ def solve(  # noqa: PLR0913  # one keyword for each option of the command line
     on_event: Callable[[Progress], object] | None = None,
     token: Token | None = None,
     options: Mapping[str, str] | None = None,
+    robust: float | str | None = None,
+    law: LawLike | None = None,
 ) -> Result[object]:
     """Find an answer, prove what can be proved, and check it.
 
@@ -109,6 +115,11 @@ def solve(  # noqa: PLR0913  # one keyword for each option of the command line
         ``token.cancel()`` ends the run, which keeps its best answer.
     options
         Settings of the method, as ``--set key=value`` gives them.
+    robust
+        A quantile, 0 to 1 (or ``"q=0.95"``): of all schedules at hand choose the one whose
+        makespan has the least such quantile on drawn nodes. Kind ``dag``.
+    law
+        With ``robust``, the law of every node, instead of those of the instance.
 
     Returns
     -------
@@ -136,6 +147,16 @@ def solve(  # noqa: PLR0913  # one keyword for each option of the command line
         seed=seed,
         options=dict(options or {}),
         started=time.monotonic(),
+        robust=_robust(robust, law),
     )
     callbacks = Callbacks(on_incumbent, on_event, token or Token())
     return run(problem, request, callbacks, warm_start)
+
+
+def _robust(robust: float | str | None, law: LawLike | None) -> RobustRequest | None:
+    """Return what is asked of a robust choice; it loads nothing if that is nothing."""
+    if robust is None and law is None:
+        return None
+    from allocsolve.api.robust import robust_request
+
+    return robust_request(robust, law)

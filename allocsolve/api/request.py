@@ -6,9 +6,13 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from allocsolve.api.machine import physical_cores
 from allocsolve.models.errors import UsageError
+
+if TYPE_CHECKING:
+    from allocsolve.solvers.dag.robust import RobustRequest
 
 __all__ = ["Request"]
 
@@ -34,6 +38,8 @@ class Request:
         Reading of :func:`time.monotonic` from which the time limit counts.
     elapsed
         Seconds of what was done before, by name; they become part of the timing.
+    robust
+        Choose the answer of which a quantile is least on drawn nodes (kind ``dag``).
 
     Raises
     ------
@@ -50,6 +56,7 @@ class Request:
     options: Mapping[str, str] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
     elapsed: Mapping[str, float] = field(default_factory=dict)
+    robust: RobustRequest | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("method", self.method), ("objective", self.objective or "")):

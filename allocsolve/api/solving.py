@@ -61,7 +61,23 @@ def run(
     case = case_of(problem, request.objective, request.options)
     method = method_named(case.kind, request.method)
     refuse_unsupported(method, problem, case.objective)
+    if request.robust is not None:
+        return _robust(case, request, method, callbacks or Callbacks(), warm_start)
     return _Run(case, request, method, callbacks or Callbacks()).result(warm_start)
+
+
+def _robust(
+    case: Case[object, object],
+    request: Request,
+    method: Method,
+    callbacks: Callbacks,
+    warm_start: object | None,
+) -> Result[object]:
+    """Solve with a method behind which the choice by a quantile stands."""
+    from allocsolve.api.robust import RobustMethod
+
+    robust = RobustMethod.around(method, case.problem, request)
+    return robust.told(_Run(case, request, robust, callbacks).result(warm_start))
 
 
 class _Run:

@@ -20,10 +20,12 @@ Every verb has --help with an example. Results are one JSON document on standard
 _HOMES = {
     "solve": ("solve", "Solve an instance and write one JSON document."),
     "check": ("judge", "Judge a solution by every rule of its instance."),
+    "simulate": ("simulate", "Replay solutions on nodes that straggle, fail and talk."),
+    "fit": ("fit", "Fit runtime laws to measured durations."),
     "bound": ("judge", "Give lower bounds with their source."),
     "convert": ("transform", "Convert an instance to another format."),
     "export": ("transform", "Write a program as MPS or LP, or a schedule as CSV or Chrome trace."),
-    "plot": ("transform", "Draw the Gantt chart of a schedule."),
+    "plot": ("plot", "Draw a schedule, shares, or the distribution of completion times."),
     "generate": ("transform", "Write a random instance."),
     "formats": ("tables", "List the instance formats."),
     "methods": ("tables", "List the methods of `solve`."),

@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from allocsolve.instances.kinds import Problem
     from allocsolve.models.dag.problem import DagProblem
 
-__all__ = ["one_stdin", "output_path", "read_dag", "read_document", "read_instance", "spare"]
+__all__ = [
+    "one_stdin",
+    "output_path",
+    "read_answer",
+    "read_dag",
+    "read_document",
+    "read_instance",
+    "spare",
+]
 
 
 def one_stdin(*arguments: str | None) -> None:
@@ -83,6 +91,29 @@ def read_document(name: str) -> bytes:
             allowed="a solution document",
             source=name,
         ) from None
+
+
+def read_answer(problem: Problem, name: str) -> bytes:
+    """Return a solution document that can be read and holds an answer to the problem.
+
+    Raises
+    ------
+    InputError
+        With the name of the file, if it cannot be opened or read, or holds no answer.
+    """
+    from allocsolve.api.judging import claim_of
+
+    label = "<stdin>" if name == "-" else name
+    data = read_document(name)
+    try:
+        claim = claim_of(problem, data)
+    except InputError as error:
+        raise error.located(label) from None
+    if claim.answer is None:
+        raise InputError(
+            "the document holds no answer", allowed="a document with an answer", source=label
+        )
+    return data
 
 
 def output_path(target: str | None) -> Path | None:

@@ -7,15 +7,25 @@ from typing import Annotated, TypeAlias
 import typer
 
 __all__ = [
+    "Deadline",
     "Format",
     "IndexBase",
     "Instance",
+    "Law",
+    "LawFile",
+    "LinkLaw",
     "Nodes",
+    "Policies",
+    "Quantiles",
     "Quiet",
+    "Replications",
     "Seed",
     "Settings",
     "Solution",
+    "Solutions",
+    "Starts",
     "Target",
+    "Threads",
     "Verbose",
 ]
 
@@ -24,6 +34,10 @@ Instance: TypeAlias = Annotated[
 ]
 Solution: TypeAlias = Annotated[
     str, typer.Argument(metavar="SOLUTION", help="Solution document; - is standard input.")
+]
+Solutions: TypeAlias = Annotated[
+    list[str],
+    typer.Argument(metavar="SOLUTION...", help="Solution documents; - is standard input."),
 ]
 Format: TypeAlias = Annotated[
     str | None,
@@ -47,6 +61,49 @@ Settings: TypeAlias = Annotated[
 ]
 Seed: TypeAlias = Annotated[
     str, typer.Option("--seed", metavar="N", help="Seed of everything random.")
+]
+Law: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--law", metavar="NAME:KEY=VALUE,..", help="Runtime law of every node."),
+]
+LawFile: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--law-file",
+        metavar="TRACE[:COLUMN]",
+        help="Measured durations as the law, as they are (not normalised).",
+    ),
+]
+LinkLaw: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--link-law", metavar="LAW", help="Law of the factor of every transfer."),
+]
+Quantiles: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--quantile", metavar="Q", help="May be repeated (default 0.5, 0.9, 0.99)."),
+]
+Deadline: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--deadline", metavar="D", help="Report the probability of being done by D."),
+]
+Replications: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--replications", metavar="N", help="Default 10000, under a policy 500."),
+]
+Starts: TypeAlias = Annotated[
+    str, typer.Option("--starts", metavar="WHEN", help="eager, or planned: not before the plan.")
+]
+Policies: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy",
+        metavar="P",
+        help="static, redispatch or speculate[:after=2]; several are compared.",
+    ),
+]
+Threads: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--threads", metavar="N", help="Threads (default: physical cores)."),
 ]
 Verbose: TypeAlias = Annotated[
     int, typer.Option("-v", "--verbose", count=True, help="Say what goes on.")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from allocsolve.api.progress import Progress
     from allocsolve.instances.kinds import Problem
     from allocsolve.models.result import Result
+    from allocsolve.solvers.dag.robust import RobustRequest
 
 __all__ = ["Voice", "solve", "summary"]
 
@@ -55,6 +56,12 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
     log: Annotated[
         str | None, typer.Option("--log", metavar="FILE", help="Write every event to a file.")
     ] = None,
+    robust: Annotated[
+        str | None,
+        typer.Option("--robust", metavar="q=Q", help="Choose by a quantile on drawn nodes."),
+    ] = None,
+    law: options.Law = None,
+    law_file: options.LawFile = None,
     settings: options.Settings = None,
     format_name: options.Format = None,
     nodes: options.Nodes = None,
@@ -64,6 +71,9 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
     quiet: options.Quiet = False,
 ) -> int:
     """Solve an instance and write one JSON document.
+
+    With --robust q=0.95 the schedule is not the one that is shortest as planned, but the one
+    whose makespan has the least 0.95 quantile on nodes drawn from --law, or from their own.
 
     Example: allocsolve solve j301_1.sm --time-limit 30s -o plan.json
     """
@@ -80,6 +90,7 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
         "threads": values.threads(threads),
         "seed": values.seed(seed),
         "options": values.settings(settings),
+        "robust": _robust(robust, law, law_file),
     }
     target = inputs.output_path(output)
     console.output.require(target)
@@ -95,6 +106,16 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
     code = _deliver(console, result, target)
     voice.confirm()
     return code
+
+
+def _robust(robust: str | None, law: str | None, law_file: str | None) -> RobustRequest | None:
+    """Return what ``--robust`` asks for; nothing is loaded if it is not there."""
+    if robust is None and law is None and law_file is None:
+        return None
+    from allocsolve.api.robust import robust_request
+    from allocsolve.cli.laws import law_option
+
+    return robust_request(robust, law_option(law, law_file))
 
 
 def _run(

@@ -1,4 +1,4 @@
-"""``allocsolve convert``, ``export``, ``plot`` and ``generate``."""
+"""``allocsolve convert``, ``export`` and ``generate``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from allocsolve.models.dag.answer import ScheduledTask
     from allocsolve.models.dag.problem import DagProblem
 
-__all__ = ["convert", "export", "generate", "plot"]
+__all__ = ["convert", "export", "generate"]
 
 _SCHEDULE_SUFFIXES = {".csv": "csv", ".json": "chrome", ".trace": "chrome"}
 _MODEL_SUFFIXES = {".mps": "mps", ".lp": "lp"}
@@ -161,44 +161,6 @@ def _scheduled(
             "the document holds no schedule", allowed="a document with a schedule", source=label
         )
     return problem, claim.answer
-
-
-def plot(
-    ctx: typer.Context,
-    instance: options.Instance,
-    solution: options.Solution,
-    output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="A .svg, .png or .html file.")
-    ],
-    title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="Title (default: the name).")
-    ] = None,
-    format_name: options.Format = None,
-    nodes: options.Nodes = None,
-    index_base: options.IndexBase = None,
-    verbose: options.Verbose = 0,
-    quiet: options.Quiet = False,
-) -> int:
-    """Draw the Gantt chart of a schedule (needs the extra `plot`).
-
-    Example: allocsolve plot j301_1.sm plan.json -o plan.svg
-    """
-    console: Console = ctx.obj
-    console.begin(verbose, quiet=quiet)
-    from allocsolve.cli import values
-    from allocsolve.cli.inputs import spare
-
-    target = Path(output)
-    form = values.choice("suffix of -o", target.suffix.lower(), (".svg", ".png", ".html"))
-    console.output.require(target)
-    spare(target, instance, solution, nodes)
-    problem, entries = _scheduled(instance, solution, format_name, nodes, index_base)
-
-    from allocsolve.plots import gantt
-
-    console.emit(gantt(problem, entries, form=form[1:], title=title), target)
-    console.warn(problem.warnings)
-    return 0
 
 
 def generate(

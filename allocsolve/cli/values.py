@@ -12,6 +12,8 @@ __all__ = [
     "choice",
     "duration",
     "index_base",
+    "number",
+    "probabilities",
     "ratio",
     "seed",
     "settings",
@@ -62,6 +64,38 @@ def ratio(option: str, text: str) -> float:
     if not math.isfinite(value):
         raise _refused(option, text, "a finite ratio")
     return value
+
+
+def number(option: str, text: str) -> float:
+    """Return a finite number of at least 0.
+
+    Raises
+    ------
+    UsageError
+        For anything else.
+    """
+    match = re.fullmatch(_NUMBER, text.strip(), re.IGNORECASE)
+    value = math.inf if match is None else _number(match)
+    if not math.isfinite(value):
+        raise _refused(option, text, "a finite number of at least 0")
+    return value
+
+
+def probabilities(option: str, texts: Sequence[str] | None) -> tuple[float, ...] | None:
+    """Return probabilities strictly between 0 and 1, each once; None if none is given.
+
+    Raises
+    ------
+    UsageError
+        For anything else.
+    """
+    found = []
+    for text in texts or ():
+        value = ratio(option, text)
+        if not 0 < value < 1:
+            raise _refused(option, text, "a probability above 0 and below 1, such as 0.95 or 95%")
+        found.append(value)
+    return tuple(dict.fromkeys(found)) or None
 
 
 def _number(match: re.Match[str]) -> float:
@@ -133,8 +167,8 @@ def choice(option: str, text: str, allowed: Sequence[str]) -> str:
     return text
 
 
-def settings(pairs: Sequence[str] | None) -> dict[str, str]:
-    """Return the table of repeated ``--set key=value``.
+def settings(pairs: Sequence[str] | None, option: str = "--set") -> dict[str, str]:
+    """Return the table of a repeated option ``--set key=value``.
 
     Raises
     ------
@@ -145,8 +179,8 @@ def settings(pairs: Sequence[str] | None) -> dict[str, str]:
     for pair in pairs or ():
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise _refused("--set", pair, "key=value")
+            raise _refused(option, pair, "key=value")
         if key in table:
-            raise UsageError(f"--set gives '{key}' twice\n  allowed: each key once")
+            raise UsageError(f"{option} gives '{key}' twice\n  allowed: each key once")
         table[key] = value
     return table

@@ -22,6 +22,7 @@ from allocsolve.models.result import (
 from allocsolve.report.claims import Claim, claim_of_document
 from allocsolve.report.codec import snap
 from allocsolve.report.common import common_fields
+from allocsolve.report.robust import robust_entry, robustness
 from allocsolve.report.solution import (
     CertificateEntry,
     DagSolution,
@@ -49,6 +50,7 @@ def result_to_document(result: DagResult) -> DagSolution:
     return DagSolution(
         kind="dag",
         schedule=None if result.answer is None else _schedule_entries(result.answer.entries()),
+        robust=robust_entry(result.robust),
         **common_fields(result),
     )
 
@@ -159,6 +161,7 @@ def read_result(data: bytes, problem: DagProblem) -> DagResult:
         instance=InstanceInfo(instance.name or "", instance.format, instance.sha256),
         timing=document.timing or {},
         warnings=tuple(document.warnings or ()),
+        robust=robustness(document.robust),
     )
 
 

@@ -6,7 +6,7 @@ may be absent, null or empty.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from msgspec import UNSET, UnsetType
 
@@ -32,10 +32,12 @@ from allocsolve.report.codec import Record, builtins, encode, loads, to_record
 
 __all__ = [
     "AnyReason",
+    "AppraisalEntry",
     "CertificateEntry",
     "DagSolution",
     "InstanceEntry",
     "ObjectiveEntry",
+    "RobustEntry",
     "ScheduleEntry",
     "SolutionDocument",
     "SolverEntry",
@@ -140,11 +142,39 @@ class SolutionDocument(Record, frozen=True, kw_only=True):
 DocumentT = TypeVar("DocumentT", bound=SolutionDocument)
 
 
+class AppraisalEntry(Record, frozen=True, kw_only=True):
+    """A schedule on drawn nodes; ``value`` is the quantile, null where it is infinite."""
+
+    makespan: float
+    value: float | None
+    ci: tuple[float | None, float | None]
+
+
+class RobustEntry(Record, frozen=True, kw_only=True):
+    """How the schedule was chosen for a quantile of its makespan, and what that costs.
+
+    ``price`` is by which share it is longer than the nominally best schedule, as planned;
+    ``gain`` by which share its quantile is less.
+    """
+
+    quantile: float
+    chosen: AppraisalEntry
+    nominal: AppraisalEntry
+    price: float
+    gain: float | None
+    source: str
+    candidates: int
+    replications: int
+    seed: int
+    law: dict[str, Any] | None = None
+
+
 class DagSolution(SolutionDocument, frozen=True, kw_only=True):
     """A solution document of kind ``dag``."""
 
     kind: Literal["dag"]
     schedule: list[ScheduleEntry] | None = None
+    robust: RobustEntry | UnsetType | None = UNSET
 
 
 def decode_solution(data: bytes, kind: str, record: type[DocumentT]) -> DocumentT:

@@ -30,7 +30,7 @@ _MOST_PIECES = 50_000
 _SHORT = 40
 """Stretches from which on the small pair of rules is tried first."""
 
-_ROUNDING = 4e-15
+_ROUNDING = 2e-15
 _EQUAL = 1e-13
 """Relative difference of values at an end that rounding leaves."""
 
@@ -130,10 +130,9 @@ def integrate(
     pieces = len(low)
     for number in range(_MOST_ROUNDS):
         pair = _QUICK if number == 0 and pieces > _SHORT else _FINE
-        value, fault = _rule(survival, low, high, pair, centre)
+        value, fault, noise = _rule(survival, low, high, pair, centre)
         whole = known + total + value.sum(axis=0)
-        noise = _ROUNDING * np.array([whole[0], whole[0] * np.sqrt(max(whole[1], 0.0))])
-        allowed = (ACCURACY * whole + noise) / max(pieces, 1)
+        allowed = np.maximum(ACCURACY * whole / max(pieces, 1), noise)
         bad = (fault > allowed).any(axis=1) & (high - low > 4e-14 * high)
         if number == _MOST_ROUNDS - 1 or pieces > _MOST_PIECES:
             bad[:] = False
@@ -149,8 +148,8 @@ def integrate(
 
 def _rule(
     survival: Survival, low: FloatArray, high: FloatArray, pair: _Pair, centre: float
-) -> tuple[FloatArray, FloatArray]:
-    """Apply a pair of rules to each stretch: integrals (k, 2) and error estimates (k, 2)."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Apply a pair of rules to each stretch: integrals, error estimates and rounding, (k, 2)."""
     half = (high - low) / 2
     inner = (low + half)[:, None] + half[:, None] * pair.points
     times = np.concatenate([inner, low[:, None], (high * (1 - 4e-14))[:, None]], axis=1)
@@ -165,7 +164,14 @@ def _rule(
     apart[apart < _EQUAL * values.max(axis=1)] = 0.0
     missed = apart * half * (1 - pair.points[-1])
     lever = 2 * np.maximum(np.abs(low - centre), np.abs(high - centre))
-    return fine, fault + np.stack([missed, missed * lever], axis=1)
+    # Rounding of S itself, and of t where S falls steeply.
+    top = values.max(axis=1)
+    noise = _ROUNDING * (top * (high - low) + (top - values.min(axis=1)) * high)
+    return (
+        fine,
+        fault + np.stack([missed, missed * lever], axis=1),
+        np.stack([noise, noise * lever], axis=1),
+    )
 
 
 def _scaled(

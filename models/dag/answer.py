@@ -7,7 +7,8 @@ input units); it may be wrong in every way and is what the checker judges.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from allocsolve.models.result import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["DagResult", "Schedule", "ScheduledTask"]
+__all__ = ["Appraisal", "DagResult", "Robustness", "Schedule", "ScheduledTask"]
 
 
 @dataclass(frozen=True)
@@ -179,8 +180,80 @@ def _find_start(problem: DagProblem, mode: int, entry: ScheduledTask) -> int:
 
 
 @dataclass(frozen=True)
+class Appraisal:
+    """A schedule on drawn nodes.
+
+    Attributes
+    ----------
+    makespan
+        As planned, input units.
+    value
+        The quantile of the makespan, ``math.inf`` if so much of it is infinite.
+    ci
+        95 % interval of it.
+    """
+
+    makespan: float
+    value: float
+    ci: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """How a schedule was chosen for its quantile, and what that costs.
+
+    Attributes
+    ----------
+    quantile
+        The one that is least, 0 to 1.
+    chosen, nominal
+        The schedule of the result, and the one that is best as planned, on the same draws;
+        these were not used for the choice.
+    source
+        What found the chosen schedule.
+    candidates
+        Number of different schedules that were compared.
+    replications, seed
+        Of the draws behind ``chosen`` and ``nominal``.
+    law
+        The law of every node as documents show it, None for those of the instance.
+    """
+
+    quantile: float
+    chosen: Appraisal
+    nominal: Appraisal
+    source: str
+    candidates: int
+    replications: int
+    seed: int
+    law: Mapping[str, object] | None = None
+
+    @property
+    def price(self) -> float:
+        """By which share the chosen schedule is longer than the nominal one, as planned."""
+        if self.chosen.makespan == self.nominal.makespan:
+            return 0.0
+        return self.chosen.makespan / self.nominal.makespan - 1
+
+    @property
+    def gain(self) -> float | None:
+        """By which share its quantile is less than that of the nominal one; None if unknown."""
+        if not 0 < self.nominal.value < math.inf:
+            return None
+        return 1 - self.chosen.value / self.nominal.value
+
+
+@dataclass(frozen=True)
 class DagResult(Result[Schedule]):
-    """Result of a ``dag`` problem."""
+    """Result of a ``dag`` problem.
+
+    Attributes
+    ----------
+    robust
+        How the schedule was chosen, if a quantile was asked for.
+    """
+
+    robust: Robustness | None = None
 
     @property
     def schedule(self) -> Schedule:

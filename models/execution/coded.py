@@ -91,7 +91,7 @@ def simulate(
         replace(
             result,
             name=labels[k],
-            planned=_planned(problem, answers[k]),
+            planned=_planned(problem, answers[k], laws[k]),
             utilisation=samples[k].utilisation(problem),
             wasted_work=samples[k].wasted,
             detailed=len(samples[k].times),
@@ -195,14 +195,14 @@ def _index(problem: CodedProblem, answer: CodedAnswer) -> float:
         return math.inf
 
 
-def _planned(problem: CodedProblem, answer: CodedAnswer) -> float | None:
+def _planned(problem: CodedProblem, answer: CodedAnswer, law: CompletionLaw | None) -> float | None:
     """Return the value of the objective if it is a time that is known without sampling."""
-    if problem.objective_name not in ("mean", "quantile", "worst_case"):
-        return None
-    try:
+    name = problem.objective_name
+    if name == "worst_case":
         return float(objective_value(problem, answer))
-    except NoExactLaw:
+    if law is None or name not in ("mean", "quantile"):
         return None
+    return law.mean if name == "mean" else law.quantile(float(problem.objective.q or 0.5))
 
 
 def _comparisons(

@@ -42,10 +42,10 @@ from allocsolve.models.random import GENERATOR, GROUP
 
 __all__ = ["prepare", "simulate"]
 
-_BLOCK = 4 * GROUP
+_BLOCK = 2 * GROUP
 """Replications of one job of a thread."""
 
-_PILOT = 2 * GROUP
+_PILOT = GROUP
 """Replications after which a run with a precision looks how many it needs."""
 
 _FIRST_UNDER_POLICY = 16

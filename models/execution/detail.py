@@ -22,7 +22,7 @@ BAD = 0.95
 _ELEMENTS = 2**20
 """At most so many starts are recorded, but at least one replication."""
 
-_MOST = 1024
+_MOST = 512
 """At most so many replications are looked at in full."""
 
 
@@ -74,7 +74,8 @@ def _utilisation(replayer: Replayer, record: Recording) -> dict[str, float]:
     total = float(record.best[ended].sum(dtype=np.float64))
     if not ended.any():
         return {}
-    busy = (record.end - record.start)[:, ended].sum(axis=1, dtype=np.float64)
+    worked = record.end - record.start
+    busy = (worked if ended.all() else worked[:, ended]).sum(axis=1, dtype=np.float64)
     per_node = np.bincount(plan.node[plan.node >= 0], busy[plan.node >= 0], len(problem.nodes))
     return {
         node.id: float(per_node[k] / (total * node.slots)) if total > 0 else 0.0

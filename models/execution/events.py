@@ -209,6 +209,7 @@ class Execution:
         return Situation(
             time=self.now,
             ready=sorted(self._ready, key=lambda task: (setting.planned_start[task], task)),
+            begun=self._begun,
             idle={node: free for node, free in self._idle.items() if free > 0},
             running=running,
             expected=setting.expected,

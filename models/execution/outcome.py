@@ -162,7 +162,7 @@ class Simulation:
             raise UsageError(f"quantile {q:g} was not asked for (known: {known})")
         import numpy as np
 
-        from allocsolve.models.execution.summary import quantile
+        from allocsolve.models.execution.ranks import quantile
 
         return quantile(np.sort(self.samples), q)
 

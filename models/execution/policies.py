@@ -9,6 +9,7 @@ from itertools import islice, takewhile
 
 import numpy as np
 
+from allocsolve.models.arrays import FloatArray
 from allocsolve.models.errors import UsageError
 from allocsolve.models.ports import Dispatcher, Situation, Start
 
@@ -23,20 +24,19 @@ class KeepPlan:
     """
 
     name: str = "keep plan"
-    _queue: dict[int, list[int]] = field(default_factory=dict)
+    _order: dict[int, list[int]] = field(default_factory=dict, repr=False)
+    _of: FloatArray | None = field(default=None, repr=False)
 
     def dispatch(self, situation: Situation) -> Sequence[Start]:
         """Start the next planned task of each idle node if it is ready."""
-        if situation.time == 0 and not situation.running:
-            self._queue = self._plan(situation)
-        ready = set(situation.ready)
+        if self._of is not situation.planned_start:
+            self._order, self._of = self._plan(situation), situation.planned_start
+        ready, begun = set(situation.ready), situation.begun
         starts: list[Start] = []
         for node, free in situation.idle.items():
-            queue = self._queue.get(node, [])
-            next_ones = takewhile(ready.__contains__, islice(queue, free))
+            left = (task for task in self._order.get(node, ()) if not begun[task])
+            next_ones = takewhile(ready.__contains__, islice(left, free))
             starts.extend(Start(task, node) for task in next_ones)
-        for start in starts:
-            self._queue[start.node].remove(start.task)
         return starts
 
     def next_look(self, _situation: Situation) -> float | None:

@@ -20,7 +20,7 @@ from allocsolve.models.nodes import Deterministic, RuntimeLaw
 from allocsolve.models.random import GROUP, FloatType, Words
 from allocsolve.models.sampling import SCRATCH
 
-CHUNK = 4
+CHUNK = 16
 """Tasks that are drawn before they are placed; more calls cost time, more rows cost cache."""
 
 __all__ = ["CHUNK", "Memory", "Program", "Rows", "compile_program", "new_memory"]
@@ -38,6 +38,8 @@ class Program(NamedTuple):
         Index of the task, the stream of its draws.
     duration, earliest
         Ticks.
+    factor
+        What draws are multiplied by: the duration, or 1 if the durations are given.
     law
         Law of the factor of the duration; -1 if the durations are given.
     row, start_row
@@ -59,6 +61,7 @@ class Program(NamedTuple):
     task: IntArray
     duration: Rows
     earliest: Rows
+    factor: Rows
     law: IntArray
     row: IntArray
     start_row: IntArray
@@ -137,6 +140,7 @@ def compile_program(
         task=order,
         duration=plan.duration[order].astype(dtype),
         earliest=plan.earliest[order].astype(dtype),
+        factor=np.where(rank < 0, 1.0, plan.duration[order]).astype(dtype),
         law=rank,
         row=integers(rows.end),
         start_row=integers(rows.start),

@@ -129,21 +129,20 @@ def _place(program: Program, memory: Memory, given: Given, part: tuple[int, int,
     for p in range(begin, end):
         out, drawn = memory.state[program.row[p]], memory.drawn[p - begin]
         first, last = program.arc_offset[p], program.arc_offset[p + 1]
-        _fill(out, program.earliest[p])
-        _wait(out, memory.state, program.arc_row, program.arc_lag, first, last)
+        earliest, lags = program.earliest[p], program.arc_lag
+        _wait(out, earliest, memory.state, program.arc_row, lags, first, last)
         if program.factors[p] > 0:
             used = _wait_given(out, program, memory.state, given.rows, (p, used))
         if program.law[p] < 0:
             drawn[:] = given.rows[used]
             used += 1
-        else:
-            _stretch(drawn, program.duration[p])
         if program.window_offset[p] < program.window_offset[p + 1]:
             _avoid_all(out, drawn, program, p)
         _record(given.start, out, program.task[p], column)
         if program.start_row[p] >= 0:
             memory.state[program.start_row[p]][:] = out
-        _add(out, drawn)
+        if program.duration[p] > 0.0:
+            _extend(out, drawn, program.factor[p])
         if program.loss[p] >= 0:
             _lose(out, given.losses[program.loss[p]])
         _record(given.end, out, program.task[p], column)
@@ -153,12 +152,28 @@ def _place(program: Program, memory: Memory, given: Given, part: tuple[int, int,
 
 
 @kernel
-def _wait(out: Rows, state: Rows, rows: IntArray, lags: Rows, first: int, last: int) -> None:
-    """Raise starts to what the arcs ``first`` to ``last - 1`` allow, two at a time."""
-    for k in range(first, last - 1, 2):
-        _raise_twice(out, state[rows[k]], lags[k], state[rows[k + 1]], lags[k + 1])
+def _wait(
+    out: Rows,
+    earliest: np.floating[Any],
+    state: Rows,
+    rows: IntArray,
+    lags: Rows,
+    first: int,
+    last: int,
+) -> None:
+    """Write the starts that the arcs ``first`` to ``last - 1`` allow, two arcs at a time."""
+    if first == last:
+        _fill(out, earliest)
+        return
     if (last - first) % 2:
-        _raise(out, state[rows[last - 1]], lags[last - 1])
+        _begin(out, earliest, state[rows[first]], lags[first])
+        first += 1
+    else:
+        one, two = state[rows[first]], state[rows[first + 1]]
+        _begin_twice(out, earliest, one, lags[first], two, lags[first + 1])
+        first += 2
+    for k in range(first, last, 2):
+        _raise_twice(out, state[rows[k]], lags[k], state[rows[k + 1]], lags[k + 1])
 
 
 @kernel
@@ -176,20 +191,11 @@ def _wait_given(
 
 
 @kernel
-def _stretch(drawn: Rows, duration: np.floating[Any]) -> None:
-    """Turn factors into durations; a task without length stays so, whatever the factor."""
-    if duration > 0.0:
-        for i in range(drawn.size):
-            drawn[i] = drawn[i] * duration
-    else:
-        _fill(drawn, duration)
-
-
-@kernel
 def _avoid_all(out: Rows, drawn: Rows, program: Program, p: int) -> None:
     if program.duration[p] > 0.0:
         for w in range(program.window_offset[p], program.window_offset[p + 1]):
-            _avoid(out, drawn, program.window_from[w], program.window_to[w])
+            begin, end = program.window_from[w], program.window_to[w]
+            _avoid(out, drawn, program.factor[p], begin, end)
 
 
 @kernel
@@ -199,11 +205,25 @@ def _fill(out: Rows, value: np.floating[Any]) -> None:
 
 
 @kernel
-def _raise(out: Rows, source: Rows, lag: np.floating[Any]) -> None:
-    """Replace each element by the maximum of it and the other row plus a lag."""
+def _begin(out: Rows, earliest: np.floating[Any], source: Rows, lag: np.floating[Any]) -> None:
     for i in range(out.size):
-        other = source[i] + lag
-        out[i] = out[i] if out[i] > other else other
+        a = source[i] + lag
+        out[i] = earliest if earliest > a else a
+
+
+@kernel
+def _begin_twice(
+    out: Rows,
+    earliest: np.floating[Any],
+    one: Rows,
+    lag: np.floating[Any],
+    two: Rows,
+    other_lag: np.floating[Any],
+) -> None:
+    for i in range(out.size):
+        a, b = one[i] + lag, two[i] + other_lag
+        a = a if a > b else b
+        out[i] = earliest if earliest > a else a
 
 
 @kernel
@@ -232,16 +252,23 @@ def _raise_by(
 
 
 @kernel
-def _add(out: Rows, other: Rows) -> None:
+def _extend(out: Rows, drawn: Rows, factor: np.floating[Any]) -> None:
+    """Turn starts into ends."""
     for i in range(out.size):
-        out[i] = out[i] + other[i]
+        out[i] = out[i] + drawn[i] * factor
 
 
 @kernel
-def _avoid(out: Rows, duration: Rows, begin: np.floating[Any], end: np.floating[Any]) -> None:
+def _avoid(
+    out: Rows,
+    drawn: Rows,
+    factor: np.floating[Any],
+    begin: np.floating[Any],
+    end: np.floating[Any],
+) -> None:
     """Move starts behind an interval in which the node cannot run the task."""
     for i in range(out.size):
-        out[i] = end if out[i] < end and out[i] + duration[i] > begin else out[i]
+        out[i] = end if out[i] < end and out[i] + drawn[i] * factor > begin else out[i]
 
 
 @kernel

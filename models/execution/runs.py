@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from threading import local
+from threading import Lock, local
 
 import numpy as np
 
@@ -109,15 +109,14 @@ class Replayer:
             If ``cancelled`` says so; it is asked after each call of a kernel.
         """
         out = np.empty(count)
-        stop = cancelled or (lambda: False)
+        stop, told = cancelled or (lambda: False), _Counter(progress)
 
         def work(job: tuple[int, int]) -> None:
             for group, low, high in _groups(*job):
                 best = self._replay(group, self._none(), 0, stop)
                 at = group * GROUP - first
                 out[at + low : at + high] = self.units(best[low:high])
-            if progress is not None:
-                progress(job[1])
+            told.count(job[1])
 
         jobs = [(at, min(block, first + count - at)) for at in range(first, first + count, block)]
         if threads == 1:
@@ -187,6 +186,20 @@ class Replayer:
             span = Span(begin, end, group, self._top, column)
             self._kernel(self.program, memory, self._keys, given, span)
         return memory.best
+
+
+class _Counter:
+    """Adds up what threads have done."""
+
+    def __init__(self, progress: Callable[[int], object] | None) -> None:
+        self._progress, self._done, self._lock = progress, 0, Lock()
+
+    def count(self, done: int) -> None:
+        """Add replications and tell how many there are."""
+        with self._lock:
+            self._done += done
+            if self._progress is not None:
+                self._progress(self._done)
 
 
 def _groups(first: int, count: int) -> Iterator[tuple[int, int, int]]:

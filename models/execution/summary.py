@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray
-from allocsolve.models.errors import UsageError
 from allocsolve.models.execution.outcome import Comparison, Interval
+from allocsolve.models.execution.ranks import quantile
 
 __all__ = [
     "Moments",
@@ -64,27 +64,6 @@ def _student(freedom: int) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, (1 + _LEVEL) / 2))
-
-
-def quantile(ordered: FloatArray, q: float) -> float:
-    """Return the least sample that at least the share ``q`` of all samples does not exceed.
-
-    Parameters
-    ----------
-    ordered
-        float64 (n,), rising.
-    q
-        In (0, 1).
-
-    Raises
-    ------
-    UsageError
-        If ``q`` is no probability.
-    """
-    if not 0 < q < 1:
-        raise UsageError(f"quantile is {q!r}; it must lie between 0 and 1")
-    rank = math.ceil(len(ordered) * q * (1 - 1e-14))
-    return float(ordered[max(rank, 1) - 1])
 
 
 def quantile_interval(ordered: FloatArray, q: float) -> Interval:

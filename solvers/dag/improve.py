@@ -19,7 +19,7 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control
 
-__all__ = ["Improver"]
+__all__ = ["Improver", "priorities"]
 
 _STRENGTHS = (0.1, 0.3, 0.05)
 """Noise of the sampled priorities as shares of their range, in turn."""
@@ -53,7 +53,7 @@ class Improver:
         self._first = first
         self._best = first
         self._failures = 0
-        self._priorities = _priorities(network, control.limits.seed)
+        self._priorities = priorities(network, control.limits.seed)
 
     def run(self, samples: int | None) -> Termination:
         """Offer better schedules until the samples are used up or the run should end.
@@ -97,7 +97,7 @@ class Improver:
             self._control.offer(plan.schedule(self._problem), plan.makespan, "list")
 
 
-def _priorities(network: Network, seed: int) -> Iterator[Sequence[float]]:
+def priorities(network: Network, seed: int) -> Iterator[Sequence[float]]:
     """Yield the keys of the rules, then random changes of them without end.
 
     The first rule has been used by whoever built the first plan.

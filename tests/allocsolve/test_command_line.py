@@ -196,7 +196,10 @@ def test_missing_files_exit_with_65(allocsolve_command: Run, ft06: Path) -> None
         pytest.param("--set", "zzz=1", "zzz", id="unknown setting"),
         pytest.param("--format", "psplb", "'psplib'", id="unknown format"),
         pytest.param("--index-base", "2", "0 or 1", id="impossible base"),
-        pytest.param("--robust", "q=0.95", "--robust", id="an option that does not exist"),
+        pytest.param("--robust", "q=0.95", "something random", id="robust without a law"),
+        pytest.param("--robust", "0.95", "q=0.95", id="robust without a name"),
+        pytest.param("--law", "gamma:shape=1,scale=1", "robust", id="law without robust"),
+        pytest.param("--robst", "q=0.95", "--robst", id="an option that does not exist"),
     ],
 )
 def test_wrong_options_exit_with_2(

@@ -37,7 +37,7 @@ FLOORS = [
     (9, r"allocsolve\.instances\.\w+(\.\w+)*"),
     (10, r"allocsolve\.report(\.\w+)*"),
     (11, r"allocsolve\.api(\.\w+)*"),
-    (12, r"allocsolve\.(plots|batch)"),
+    (12, r"allocsolve\.(plots(\.\w+)*|batch)"),
     (13, r"allocsolve\.(cli(\.\w+)*|__main__)"),
 ]
 # Names of packages; they stand on no floor, so their __init__ may import nothing of ours.

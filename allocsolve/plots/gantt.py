@@ -1,9 +1,7 @@
-"""Pictures of answers: Gantt charts through matplotlib (extra ``plot``)."""
+"""Gantt charts of schedules and of replications."""
 
 from __future__ import annotations
 
-import io
-import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,41 +10,20 @@ from typing import TYPE_CHECKING
 
 from allocsolve.models.dag.answer import ScheduledTask
 from allocsolve.models.dag.problem import DagProblem
-from allocsolve.models.errors import SolverMissing, UsageError
 from allocsolve.models.exact import exact, plain
+from allocsolve.plots.frame import COLOURS, GRID, INK, WIDTH, picture
 from allocsolve.report.export import lanes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FORMS", "gantt"]
+__all__ = ["gantt"]
 
-FORMS = ("svg", "png", "html")
-"""What :func:`gantt` can write."""
-
-_COLOURS = (
-    "#4C78A8",
-    "#F58518",
-    "#54A24B",
-    "#E45756",
-    "#72B7B2",
-    "#B279A2",
-    "#EECA3B",
-    "#9D755D",
-    "#7F8FA9",
-    "#FF9DA6",
-    "#2F9E8F",
-    "#8C6BB1",
-)
-_INK = "#333333"
-_GRID = "#E3E6EA"
-_WIDTH = 10.0
 _LONGEST_CHART = 40.0
 """Inches; beyond that rows get thinner than print, and their labels are left out."""
 _MOST_PROFILES = 6
 _SMALLEST_PRINT = 4.0
-_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -87,27 +64,8 @@ def gantt(
     UsageError
         If there is no such form.
     """
-    if form not in FORMS:
-        raise UsageError(f"form '{form}' is not allowed\n  allowed: {', '.join(FORMS)}")
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        raise SolverMissing("plots need matplotlib: pip install 'allocsolve[plot]'") from None
     heading = title if title is not None else _heading(problem, entries)
-    with (
-        _lock,
-        mpl.rc_context(
-            {
-                "svg.hashsalt": "allocsolve",  # no random ids
-                "font.family": "DejaVu Sans",
-                "font.size": 8,
-                "text.parse_math": False,  # a task may be called $x$
-            }
-        ),
-    ):
-        figure = _draw(problem, entries, heading)
-        image = _saved(figure, "png" if form == "png" else "svg")
-    return _page(image, heading) if form == "html" else image
+    return picture(lambda: _draw(problem, entries, heading), form, heading)
 
 
 def _heading(problem: DagProblem, entries: Sequence[ScheduledTask]) -> str:
@@ -123,26 +81,6 @@ def _text(time: Fraction) -> str:
     return f"{plain(time):.10g}" if time.denominator != 1 else str(time.numerator)
 
 
-def _saved(figure: Figure, form: str) -> bytes:
-    target = io.BytesIO()
-    metadata = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
-    figure.savefig(target, format=form, dpi=150, metadata=metadata)
-    return target.getvalue()
-
-
-def _page(image: bytes, heading: str) -> bytes:
-    from html import escape
-
-    drawing = image.decode()
-    drawing = drawing[drawing.index("<svg") :]
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape(heading)}</title>"
-        "<style>body{margin:1rem;font-family:sans-serif}svg{max-width:100%;height:auto}</style>"
-        f"</head>\n<body>\n{drawing}</body></html>\n"
-    ).encode()
-
-
 def _draw(problem: DagProblem, entries: Sequence[ScheduledTask], heading: str) -> Figure:
     from matplotlib.figure import Figure
 
@@ -153,16 +91,16 @@ def _draw(problem: DagProblem, entries: Sequence[ScheduledTask], heading: str) -
     chart = max(row * len(labels), 1.0)
     heights = [chart, *(0.75 for _ in profiles)]
     total = sum(heights) + 0.95 + 0.16 * len(profiles)
-    figure = Figure(figsize=(_WIDTH, total), layout="constrained", facecolor="white")
+    figure = Figure(figsize=(WIDTH, total), layout="constrained", facecolor="white")
     axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     _draw_bars(axes[0], bars, labels, size=_font_size(row), inside=on_nodes)
     for axis, (resource, steps) in zip(axes[1:], profiles.items(), strict=True):
         _draw_profile(problem, axis, resource, steps)
     for axis in axes:
         _dress(axis, _makespan(entries), first=axis is axes[0])
-    axes[0].set_title(heading, loc="left", fontsize=11, color=_INK, pad=14)
+    axes[0].set_title(heading, loc="left", fontsize=11, color=INK, pad=14)
     unit = "" if problem.time_unit == "s" else f" ({problem.time_unit})"
-    axes[-1].set_xlabel(f"time{unit}", color=_INK)
+    axes[-1].set_xlabel(f"time{unit}", color=INK)
     return figure
 
 
@@ -201,7 +139,7 @@ def _task_bars(_: DagProblem, entries: Sequence[ScheduledTask]) -> tuple[list[_B
     """One row for each task, by start; the colour is the mode, so that choices show."""
     ordered = sorted(entries, key=lambda entry: (entry.start, entry.end))
     bars = [
-        _Bar(entry, row, 0.72, _COLOURS[entry.mode % len(_COLOURS)])
+        _Bar(entry, row, 0.72, COLOURS[entry.mode % len(COLOURS)])
         for row, entry in enumerate(ordered)
     ]
     return bars, [entry.task for entry in ordered]
@@ -213,9 +151,7 @@ def _colours(tasks: Sequence[str]) -> Mapping[str, str]:
     grouped = "" not in jobs and len(jobs) < len(tasks)
     keys = [task.rpartition(".")[0] if grouped else task for task in tasks]
     rank = {key: k for k, key in enumerate(dict.fromkeys(keys))}
-    return {
-        task: _COLOURS[rank[key] % len(_COLOURS)] for task, key in zip(tasks, keys, strict=True)
-    }
+    return {task: COLOURS[rank[key] % len(COLOURS)] for task, key in zip(tasks, keys, strict=True)}
 
 
 def _draw_bars(
@@ -225,7 +161,7 @@ def _draw_bars(
     for bar in bars:
         start, end = float(bar.entry.start), float(bar.entry.end)
         if start == end:
-            axis.plot([start], [bar.row], marker="D", markersize=3.2, color=_INK, clip_on=False)
+            axis.plot([start], [bar.row], marker="D", markersize=3.2, color=INK, clip_on=False)
         else:
             axis.barh(
                 bar.row,
@@ -247,7 +183,7 @@ def _draw_bars(
 
 def _label_inside(axis: Axes, bar: _Bar, size: float, share: float) -> None:
     """Write the task into its bar where it fits (a letter takes about 0.62 of its size)."""
-    room = share * (_WIDTH - 1.2) * 72
+    room = share * (WIDTH - 1.2) * 72
     fitting = min(size, room / (0.66 * max(len(bar.entry.task), 1)), bar.height * 22)
     if fitting < _SMALLEST_PRINT:
         return
@@ -275,13 +211,13 @@ def _label_beside(axis: Axes, bar: _Bar, size: float, *, before: bool) -> None:
         ha="right" if before else "left",
         va="center_baseline",
         fontsize=size,
-        color=_INK,
+        color=INK,
     )
 
 
 def _contrast(colour: str) -> str:
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
-    return _INK if 0.299 * red + 0.587 * green + 0.114 * blue > 150 else "white"
+    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 150 else "white"
 
 
 def _profiles(
@@ -318,24 +254,24 @@ def _draw_profile(
 ) -> None:
     capacity = next(float(exact(r.capacity)) for r in problem.resources if r.id == name)
     times, levels = [float(time) for time, _ in steps], [float(level) for _, level in steps]
-    axis.fill_between(times, levels, step="post", color=_COLOURS[8], alpha=0.55, linewidth=0)
-    axis.axhline(capacity, color=_COLOURS[3], linewidth=1.0)
+    axis.fill_between(times, levels, step="post", color=COLOURS[8], alpha=0.55, linewidth=0)
+    axis.axhline(capacity, color=COLOURS[3], linewidth=1.0)
     axis.set_ylim(0, max([capacity, *levels]) * 1.15 or 1)
     axis.set_yticks([0, capacity], ["0", f"{capacity:.6g}"])
     axis.tick_params(axis="y", labelsize=7, length=0)
-    axis.set_ylabel(name, rotation=0, ha="right", va="center", labelpad=14, color=_INK)
+    axis.set_ylabel(name, rotation=0, ha="right", va="center", labelpad=14, color=INK)
 
 
 def _dress(axis: Axes, makespan: Fraction, *, first: bool) -> None:
     end = float(makespan)
     axis.set_xlim(0, end * 1.02 or 1)
     axis.set_axisbelow(True)
-    axis.grid(axis="x", color=_GRID, linewidth=0.7)
-    axis.tick_params(axis="x", length=0, labelcolor=_INK)
+    axis.grid(axis="x", color=GRID, linewidth=0.7)
+    axis.tick_params(axis="x", length=0, labelcolor=INK)
     for side in ("top", "right", "left"):
         axis.spines[side].set_visible(False)
     axis.spines["bottom"].set_color("#B8BEC6")
-    axis.axvline(end, color=_INK, linewidth=1.0, linestyle=(0, (4, 2)))
+    axis.axvline(end, color=INK, linewidth=1.0, linestyle=(0, (4, 2)))
     if first:
         axis.annotate(
             _text(makespan),
@@ -346,5 +282,5 @@ def _dress(axis: Axes, makespan: Fraction, *, first: bool) -> None:
             ha="center",
             va="bottom",
             fontsize=8,
-            color=_INK,
+            color=INK,
         )

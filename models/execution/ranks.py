@@ -1,0 +1,31 @@
+"""Quantiles of samples."""
+
+from __future__ import annotations
+
+import math
+
+from allocsolve.models.arrays import FloatArray
+from allocsolve.models.errors import UsageError
+
+__all__ = ["quantile"]
+
+
+def quantile(ordered: FloatArray, q: float) -> float:
+    """Return the least sample that at least the share ``q`` of all samples does not exceed.
+
+    Parameters
+    ----------
+    ordered
+        float64 (n,), rising.
+    q
+        In (0, 1).
+
+    Raises
+    ------
+    UsageError
+        If ``q`` is no probability.
+    """
+    if not 0 < q < 1:
+        raise UsageError(f"quantile is {q!r}; it must lie between 0 and 1")
+    rank = math.ceil(len(ordered) * q * (1 - 1e-14))
+    return float(ordered[max(rank, 1) - 1])
