@@ -51,6 +51,9 @@ _PILOT = GROUP
 _FIRST_UNDER_POLICY = 16
 """Replications of the first round under a policy; later rounds grow."""
 
+_ROUND, _ROUND_UNDER_POLICY = 2 * 10**8, 10**4
+"""Tasks times replications of a round at most: about a second."""
+
 _LARGEST = 10_000_000
 """Replications at which a run with a precision gives up."""
 
@@ -196,7 +199,7 @@ def _draw_all(
         If the run is cancelled before there are two replications of each part.
     """
     found: list[list[FloatArray]] = [[] for _ in parts]
-    done, size = 0, _FIRST_UNDER_POLICY if request.policy is not None else GROUP
+    done, (size, most) = 0, _rounds(parts, request)
     while done < count:
         size = min(size, count - done)
         try:
@@ -208,8 +211,16 @@ def _draw_all(
             break
         for each, samples in zip(found, drawn, strict=True):
             each.append(samples)
-        done, size = done + size, 4 * size
+        done, size = done + size, min(4 * size, most)
     return [np.concatenate([np.empty(0), *each]) for each in found]
+
+
+def _rounds(parts: Sequence[_Part], request: SimulationRequest) -> tuple[int, int]:
+    """Return the replications of the first round, and of every round at most."""
+    tasks = max(1, len(parts[0].replayer.plan.order))
+    if request.policy is not None:
+        return _FIRST_UNDER_POLICY, max(_FIRST_UNDER_POLICY, _ROUND_UNDER_POLICY // tasks)
+    return GROUP, max(GROUP, _ROUND // tasks)
 
 
 def _draw_round(
