@@ -21,6 +21,7 @@ from allocsolve.models.execution.summary import compare
 from allocsolve.models.kernels import uncompiled
 from allocsolve.models.ports import Dispatcher, SharePolicy
 from allocsolve.models.random import GROUP, FloatType
+from allocsolve.models.result import InstanceInfo
 from allocsolve.solvers.control import Token
 from allocsolve.solvers.engines.apart import run_apart
 
@@ -285,12 +286,16 @@ class _Run:
         return [
             one.replace(
                 name=f"{one.name} ({name})" if several else one.name,
-                instance=self._problem.origin,
+                instance=self._origin(),
                 extra={**one.extra, "asked": asked},
                 warnings=(*one.warnings, *self._missing(part)),
             )
             for one in part.found
         ]
+
+    def _origin(self) -> InstanceInfo:
+        origin = self._problem.origin
+        return origin if origin.name else replace(origin, name=self._problem.name)
 
     def _missing(self, part: _Part) -> tuple[str, ...]:
         if len(part.found) == len(self._answers):
