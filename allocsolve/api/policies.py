@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -15,10 +14,13 @@ from allocsolve.models.ports import Dispatcher, SharePolicy
 if TYPE_CHECKING:
     from allocsolve.instances.kinds import Problem
 
-__all__ = ["NAMES", "PolicyLike", "policies_of", "policy_name"]
+__all__ = ["NAMES", "PolicyLike", "PolicyList", "policies_of", "policy_name"]
 
 PolicyLike: TypeAlias = str | Dispatcher | SharePolicy | None
 """A name, an object that decides, or None for the plan as it is."""
+
+PolicyList: TypeAlias = list[PolicyLike] | tuple[PolicyLike, ...]
+"""Policies that are compared."""
 
 NAMES = ("static", "redispatch", "speculate")
 """``static``: the plan as it is; ``redispatch``: list scheduling anew as nodes fall idle;
@@ -30,7 +32,7 @@ _LATE = 1.5
 
 
 def policies_of(
-    given: PolicyLike | Sequence[PolicyLike], problem: Problem, law: RuntimeLaw | None
+    given: PolicyLike | PolicyList, problem: Problem, law: RuntimeLaw | None
 ) -> list[Dispatcher | SharePolicy | None]:
     """Return the policies that are asked for, at least one; None is the plan as it is.
 
@@ -39,12 +41,8 @@ def policies_of(
     UsageError
         If a name is unknown, or means nothing for the kind of the problem.
     """
-    each = [given] if given is None or isinstance(given, str) or _decides(given) else given
-    return [_policy(one, problem, law) for one in cast("Sequence[PolicyLike]", each) or [None]]
-
-
-def _decides(given: object) -> bool:
-    return hasattr(given, "dispatch") or hasattr(given, "shares")
+    each = list(given) if isinstance(given, list | tuple) else [given]
+    return [_policy(one, problem, law) for one in each or [None]]
 
 
 def policy_name(policy: Dispatcher | SharePolicy | None) -> str:

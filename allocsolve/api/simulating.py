@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, Unpack, cast, ov
 from allocsolve.api.answers import checked_answers
 from allocsolve.api.laws import LawLike, law_of, shown_law
 from allocsolve.api.machine import physical_cores
-from allocsolve.api.policies import PolicyLike, policies_of, policy_name
+from allocsolve.api.policies import PolicyLike, PolicyList, policies_of, policy_name
 from allocsolve.models.errors import UsageError
 from allocsolve.models.execution.outcome import Comparison, Simulation
 from allocsolve.models.execution.request import DEFAULT_UNDER_POLICY, SimulationRequest
@@ -60,7 +60,6 @@ class SimulateOptions(TypedDict, total=False):
     starts: Literal["eager", "planned"]
     dtype: FloatType
     keep_samples: bool
-    policy: PolicyLike | Sequence[PolicyLike]
     names: Sequence[str] | None
     on_progress: Callable[[float], object] | None
     token: Token | None
@@ -68,8 +67,24 @@ class SimulateOptions(TypedDict, total=False):
 
 @overload
 def simulate(
-    problem: Problem, answer: Answer, /, **keywords: Unpack[SimulateOptions]
+    problem: Problem,
+    answer: Answer,
+    /,
+    *,
+    policy: PolicyLike = None,
+    **keywords: Unpack[SimulateOptions],
 ) -> Simulation: ...
+
+
+@overload
+def simulate(
+    problem: Problem,
+    answer: Answer,
+    /,
+    *,
+    policy: PolicyList,
+    **keywords: Unpack[SimulateOptions],
+) -> tuple[Simulation, ...]: ...
 
 
 @overload
@@ -79,12 +94,17 @@ def simulate(
     second: Answer,
     /,
     *more: Answer,
+    policy: PolicyLike | PolicyList = None,
     **keywords: Unpack[SimulateOptions],
 ) -> tuple[Simulation, ...]: ...
 
 
 def simulate(
-    problem: Problem, /, *answers: Answer, **keywords: Unpack[SimulateOptions]
+    problem: Problem,
+    /,
+    *answers: Answer,
+    policy: PolicyLike | PolicyList = None,
+    **keywords: Unpack[SimulateOptions],
 ) -> Simulation | tuple[Simulation, ...]:
     """Replay answers on drawn nodes.
 
@@ -133,7 +153,8 @@ def simulate(
     Returns
     -------
     Simulation or tuple of Simulation
-        A tuple if there are several answers or policies: for each policy the answers in order.
+        A tuple if there are several answers or a list of policies: for each policy the answers
+        in order.
 
     Raises
     ------
@@ -152,8 +173,9 @@ def simulate(
         raise UsageError(f"simulate takes a problem, not {type(problem).__name__}: read it first")
     if not answers:
         raise UsageError("simulate needs at least one answer")
-    found = _Run(problem, answers, keywords).result()
-    return found[0] if len(found) == 1 else tuple(found)
+    found = _Run(problem, answers, policy, keywords).result()
+    is_one = len(answers) == 1 and not isinstance(policy, list | tuple)
+    return found[0] if is_one else tuple(found)
 
 
 class _Replay(Protocol):
@@ -183,13 +205,17 @@ class _Run:
     """One call of :func:`simulate`."""
 
     def __init__(
-        self, problem: Problem, answers: Sequence[Answer], keywords: SimulateOptions
+        self,
+        problem: Problem,
+        answers: Sequence[Answer],
+        policy: PolicyLike | PolicyList,
+        keywords: SimulateOptions,
     ) -> None:
         self._problem = problem
         self._keywords = keywords
         self._token = keywords.get("token") or Token()
         self._law, self._link_law = law_of(keywords.get("law")), law_of(keywords.get("link_law"))
-        self._policies = policies_of(keywords.get("policy"), problem, self._law)
+        self._policies = policies_of(policy, problem, self._law)
         self._request = self._asked()
         self._answers, self._names = checked_answers(problem, answers, keywords.get("names"))
 

@@ -18,7 +18,6 @@ __all__ = ["named", "simulate", "summary"]
 
 _STARTS = ("eager", "planned")
 _DTYPES = ("float64", "float32")
-_MOST_REPLICATIONS = 10**10 - 1
 
 
 def simulate(  # noqa: PLR0913, PLR0917  # one parameter for each option of the contract
@@ -98,10 +97,11 @@ def simulate(  # noqa: PLR0913, PLR0917  # one parameter for each option of the 
 
 def _count(replications: str | None) -> int | None:
     from allocsolve.cli.values import whole
+    from allocsolve.models.random import LARGEST_REPLICATION
 
     if replications is None:
         return None
-    return whole("--replications", replications, 2, _MOST_REPLICATIONS)
+    return whole("--replications", replications, 2, LARGEST_REPLICATION)
 
 
 def _run(

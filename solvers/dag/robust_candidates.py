@@ -44,23 +44,35 @@ class Candidate:
 
 
 class Pool:
-    """Different schedules, the best as planned; at most some dozens."""
+    """Different schedules: the best as planned, at most some dozens, and those that must stay."""
 
     def __init__(self) -> None:
         self._kept: dict[bytes, Candidate] = {}
+        self._stay: dict[bytes, Candidate] = {}
 
-    def add(self, schedule: Schedule, source: str) -> None:
-        """Keep a schedule that is not there yet."""
+    def add(self, schedule: Schedule, source: str, *, stays: bool = False) -> None:
+        """Keep a schedule that is not there yet.
+
+        Parameters
+        ----------
+        stays
+            Keep it although others are shorter as planned.
+        """
         key = schedule.start.tobytes() + schedule.mode.tobytes()
-        self._kept.setdefault(key, Candidate(schedule, source))
+        if key in self._stay:
+            return
+        (self._stay if stays else self._kept).setdefault(key, Candidate(schedule, source))
         if len(self._kept) > 2 * _MOST:
-            kept = sorted(self._kept.items(), key=lambda item: item[1].schedule.makespan)[:_MOST]
-            self._kept = dict(kept)
+            self._kept = dict(sorted(self._kept.items(), key=_planned)[:_MOST])
 
     def candidates(self) -> list[Candidate]:
         """Return the schedules, the shortest first; equal ones in the order of their arrival."""
-        ordered = sorted(self._kept.values(), key=lambda one: one.schedule.makespan)
-        return ordered[:_MOST]
+        kept = dict(sorted(self._kept.items(), key=_planned)[:_MOST])
+        return [one for _, one in sorted((kept | self._stay).items(), key=_planned)]
+
+
+def _planned(item: tuple[bytes, Candidate]) -> int:
+    return item[1].schedule.makespan
 
 
 class PoolControl(Control[Schedule]):
@@ -131,7 +143,7 @@ def add_expected(
     for rule in _RULES:
         found = builder.build(rule, inserts=rule not in list_methods.APPENDING)
         if found is not None:
-            pool.add(_as_planned(graph, found), f"{rule}_expected")
+            pool.add(_as_planned(graph, found), f"{rule}_expected", stays=True)
 
 
 def _expected(law: RuntimeLaw | None, q: float) -> float:

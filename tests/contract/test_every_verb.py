@@ -21,7 +21,7 @@ Command = Callable[..., CompletedProcess[str]]
 
 VERBS = sorted(command([]).commands)
 PROMISED = {"solve", "check", "bound", "convert", "export", "generate", "plot"}
-PROMISED |= {"formats", "methods", "schema", "doctor"}
+PROMISED |= {"formats", "methods", "schema", "doctor", "simulate", "fit"}
 NEEDS_EXTRA = {"plot": "matplotlib"}
 
 
@@ -46,6 +46,8 @@ def test_the_example_in_the_help_works(
         pytest.importorskip(NEEDS_EXTRA[verb])
     project = next(path for path in bundled().values() if path.suffix == ".sm")
     shutil.copy(project, tmp_path / "j301_1.sm")
+    trace = "node,duration\na,2.5\nb,3\na,4.25\nb,2\n"
+    (tmp_path / "trace.csv").write_text(trace, encoding="utf-8")
     problem = allocsolve.read(tmp_path / "j301_1.sm", kind="dag")
     if verb != "solve":
         allocsolve.write(allocsolve.solve(problem, threads=1), tmp_path / "plan.json")

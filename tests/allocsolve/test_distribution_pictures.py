@@ -1,0 +1,275 @@
+"""Pictures of distributions: several plans, fits, completion laws, shares, replications."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import allocsolve
+from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.data import MatVec
+from allocsolve.models.coded.data import Node as Worker
+from allocsolve.models.coded.law import NoExactLaw
+from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.errors import UsageError
+from allocsolve.models.fair.answer import FairAnswer
+from allocsolve.models.fair.data import GpuType, Job
+from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.nodes import Law, Lognormal
+from allocsolve.plots import completion, ecdf, fits, replication_gantt, shares
+from allocsolve.plots.curves import confidence, span, steps
+from allocsolve.report.fit import decode_fit, encode_fit, fit_document, fit_report
+
+pytest.importorskip("matplotlib")
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+EXPONENTIAL = Law(law="exponential", rate=1)
+
+
+@pytest.fixture(scope="module")
+def pipeline() -> DagProblem:
+    """The bundled instance of communicating tasks."""
+    problem = allocsolve.read(allocsolve_bundled("pipeline"))
+    assert isinstance(problem, DagProblem)
+    return problem
+
+
+def allocsolve_bundled(name: str) -> Path:
+    """Return a bundled instance."""
+    from allocsolve.instances.catalogue import bundled
+
+    return bundled()[name]
+
+
+@pytest.fixture(scope="module")
+def drawn(pipeline: DagProblem) -> tuple[allocsolve.Simulation, ...]:
+    """Two plans of it on straggling nodes."""
+    plans = [allocsolve.solve(pipeline, method=m, threads=1) for m in ("heft", "one_node")]
+    return allocsolve.simulate(
+        pipeline,
+        *(plans[0], plans[1]),
+        law="pareto:shape=1.1,scale=0.8",
+        replications=3000,
+        deadline=40,
+        keep_samples=True,
+    )
+
+
+def _texts(image: bytes) -> bytes:
+    assert ElementTree.fromstring(image).tag == "{http://www.w3.org/2000/svg}svg"
+    return image
+
+
+def test_plans_are_drawn_together(drawn: tuple[allocsolve.Simulation, ...]) -> None:
+    """Each plan is named with its mean; the deadline is marked; heavy tails get decades."""
+    image = _texts(ecdf(drawn, time_unit="s"))
+    for text in (b"pipeline: completion time of 2 plans", b"heft: mean", b"deadline", b"time (s)"):
+        assert b"<!-- " + text in image
+    assert b"mathdefault" not in image
+    assert ecdf(drawn, time_unit="s") == image
+    assert b"<title>mine</title>" in ecdf(drawn[0], form="html", title="mine")
+
+
+def test_an_infinite_mean_is_named(drawn: tuple[allocsolve.Simulation, ...]) -> None:
+    """No number stands where there is none."""
+    endless = drawn[0].replace(mean=float("inf"), samples=np.array([1.0, 2.0, np.inf]))
+    assert b"mean infinite" in _texts(ecdf(endless))
+
+
+def test_samples_are_needed(drawn: tuple[allocsolve.Simulation, ...]) -> None:
+    """The remedy is named."""
+    with pytest.raises(UsageError, match="keep_samples=True"):
+        ecdf(drawn[0].replace(samples=None))
+    with pytest.raises(UsageError, match="no simulation"):
+        ecdf([])
+    with pytest.raises(UsageError, match="svg, png, html"):
+        ecdf(drawn, form="gif")
+
+
+def test_curves_are_thinned_but_right() -> None:
+    """Every drawn point lies on the distribution function; infinite samples count."""
+    samples = np.random.default_rng(0).random(50_000)
+    times, values = steps(samples)
+    assert len(times) < 2000
+    assert values == pytest.approx(np.searchsorted(np.sort(samples), times, side="right") / 50_000)
+    times, values = steps(np.array([3.0, np.inf, 1.0, np.inf]))
+    assert (times.tolist(), values.tolist()) == ([1.0, 3.0], [0.25, 0.5])
+    assert span([np.array([np.inf])]) == (0.0, 1.0)
+    assert span([np.array([2.0, 2.0])], None, 4.0)[1] > 4.0
+
+
+def test_the_band_covers_the_law() -> None:
+    """In 95 % of the samples the whole law lies within the band (Massart)."""
+    random = np.random.default_rng(1)
+    rank = np.arange(1, 201) / 200
+    covered = 0
+    for _ in range(400):
+        ordered = np.sort(random.random(200))
+        gap = max(np.abs(rank - ordered).max(), np.abs(rank - 1 / 200 - ordered).max())
+        covered += gap <= confidence(200)
+    assert covered >= 0.93 * 400
+
+
+def test_fits_are_drawn_with_their_tails() -> None:
+    """The best laws by name; a report without its durations cannot be drawn."""
+    durations = Lognormal(0.0, 1.5).sample(np.random.default_rng(3).random(300))
+    report = allocsolve.fit(durations, resamples=0)
+    image = _texts(fits(report))
+    assert b"lognormal (BIC" in image
+    assert b"300 durations" in image
+    assert fits(report, form="png").startswith(b"\x89PNG")
+    read = fit_report(decode_fit(encode_fit(fit_document(report))))
+    with pytest.raises(UsageError, match="no durations"):
+        fits(read)
+
+
+def test_replications_are_drawn(
+    pipeline: DagProblem, drawn: tuple[allocsolve.Simulation, ...]
+) -> None:
+    """A median and a bad one; what is not there is refused."""
+    assert b"bad replication: makespan" in _texts(replication_gantt(pipeline, drawn[0], "bad"))
+    assert b"median replication" in _texts(replication_gantt(pipeline, drawn[0]))
+    with pytest.raises(UsageError, match="median, bad"):
+        replication_gantt(pipeline, drawn[0], "worst")
+    plan = allocsolve.solve(pipeline, method="heft", threads=1)
+    with pytest.raises(UsageError, match="nothing is random"):
+        replication_gantt(pipeline, allocsolve.simulate(pipeline, plan))
+
+
+@pytest.fixture(scope="module")
+def coded() -> CodedProblem:
+    """Four nodes, twelve rows."""
+    nodes = [Worker(id=f"w{i}", runtime=EXPONENTIAL) for i in range(4)]
+    return CodedProblem(name="four", task=MatVec(rows=12), nodes=nodes)
+
+
+def test_completion_laws_are_drawn(coded: CodedProblem) -> None:
+    """Exact curves, with mean and quantiles in the legend."""
+    answers = {"even": CodedAnswer.of([4] * 4), "all": CodedAnswer.of([12] * 4)}
+    image = _texts(completion(coded, answers, deadline=20))
+    for text in (b"four: completion law", b"even: mean", b"all: mean 3", b"deadline"):
+        assert b"<!-- " + text in image
+    weibull = Law(law="weibull", shape=0.5, scale=1)
+    nodes = [Worker(id=f"w{i}", runtime=weibull) for i in range(4)]
+    with pytest.raises(NoExactLaw):
+        completion(coded.replace(scaling="per_row", nodes=nodes), answers)
+
+
+@pytest.mark.parametrize("count", [2, 80])
+def test_shares_are_drawn(count: int) -> None:
+    """A bar for each job, or for the worst off where there are many."""
+    problem = FairProblem(
+        name="cluster",
+        types=[GpuType(id="v100", count=1), GpuType(id="k80", count=2)],
+        jobs=[Job(id=f"j{i}", throughput={"v100": 10, "k80": 1 + i}) for i in range(count)],
+    )
+    image = _texts(shares(FairAnswer(problem, np.full((count, 2), 1 / count))))
+    assert f"cluster: shares of {count} jobs".encode() in image
+    assert (b"worst off" in image) == (count == 80)
+    assert b"<!-- v100 -->" in image
+
+
+PLAN = {"schema": "allocsolve.solution/1"}
+CODED = {
+    "schema": "allocsolve.instance/1",
+    "kind": "coded",
+    "task": {"type": "matvec", "rows": 4},
+    "nodes": [{"id": i, "runtime": {"law": "exponential", "rate": 1}} for i in "abc"],
+}
+FAIR = {
+    "schema": "allocsolve.instance/1",
+    "kind": "fair",
+    "types": [{"id": "v", "count": 1}],
+    "jobs": [{"id": "a", "throughput": {"v": 2}, "remaining": 5}],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, pipeline: DagProblem) -> Path:
+    """An instance and a plan of each kind."""
+    allocsolve.write(pipeline, tmp_path / "dag.json")
+    plan = allocsolve.solve(pipeline, method="heft", threads=1)
+    allocsolve.write(plan, tmp_path / "dag-plan.json")
+    documents = {
+        "coded.json": CODED,
+        "coded-plan.json": PLAN | {"kind": "coded", "assignment": {"loads": [2, 2, 2]}},
+        "fair.json": FAIR,
+        "fair-plan.json": PLAN
+        | {"kind": "fair", "allocation": {"jobs": [{"id": "a", "shares": {"v": 0.5}}]}},
+    }
+    for name, document in documents.items():
+        (tmp_path / name).write_text(json.dumps(document), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        pytest.param("dag.json dag-plan.json", b"makespan", id="gantt"),
+        pytest.param(
+            "dag.json dag-plan.json --replication bad --law exponential:rate=1",
+            b"bad replication",
+            id="bad replication",
+        ),
+        pytest.param(
+            "dag.json dag-plan.json dag-plan.json --law exponential:rate=1 --replications 99",
+            b"completion time of 2 plans",
+            id="two plans",
+        ),
+        pytest.param(
+            "dag.json dag-plan.json --what ecdf --law exponential:rate=1 --policy static "
+            "--policy redispatch --replications 30",
+            b"list dispatch",
+            id="policies",
+        ),
+        pytest.param("coded.json coded-plan.json", b"completion law", id="law"),
+        pytest.param("coded.json coded-plan.json --what ecdf", b"completion time", id="coded ecdf"),
+        pytest.param(
+            "coded.json coded-plan.json --law exponential:rate=2",
+            b"completion time",
+            id="law given",
+        ),
+        pytest.param("fair.json fair-plan.json", b"shares of 1 jobs", id="shares"),
+        pytest.param(
+            "fair.json fair-plan.json --what ecdf --law exponential:rate=2",
+            b"completion time",
+            id="fair ecdf",
+        ),
+    ],
+)
+def test_every_kind_has_its_pictures(
+    allocsolve_command: Run, folder: Path, words: str, text: bytes
+) -> None:
+    """The default suits the kind; --what chooses another one."""
+    done = allocsolve_command("plot", *words.split(), "-o", "out.svg")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert text in _texts((folder / "out.svg").read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        pytest.param("fair.json fair-plan.json --what gantt", 2, "shares, ecdf", id="kind"),
+        pytest.param("dag.json dag-plan.json --what law", 2, "gantt, ecdf", id="law of dag"),
+        pytest.param(
+            "dag.json dag-plan.json dag-plan.json --what gantt", 2, "one solution", id="two"
+        ),
+        pytest.param("dag.json dag-plan.json --replication worst", 2, "median, bad", id="which"),
+        pytest.param("dag.json dag-plan.json --replication bad", 2, "nothing is random", id="none"),
+    ],
+)
+def test_wrong_pictures_are_explained(
+    allocsolve_command: Run, folder: Path, words: str, code: int, message: str
+) -> None:
+    """What the kind offers is said; nothing is written."""
+    done = allocsolve_command("plot", *words.split(), "-o", "out.svg")
+    assert (done.returncode, done.stdout) == (code, "")
+    assert message in done.stderr
+    assert not (folder / "out.svg").exists()
