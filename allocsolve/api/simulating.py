@@ -262,8 +262,8 @@ class _Run:
             more = {"policy": policy}
         else:
             request = replace(request, policy=cast("Dispatcher | None", policy))
-        with self._ready(request) as threads:
-            try:
+        try:
+            with self._ready(request) as threads:
                 return call(
                     self._problem,
                     self._answers,
@@ -273,8 +273,8 @@ class _Run:
                     cancelled=lambda: self._token.cancelled,
                     **more,
                 )
-            except Cancelled:
-                return []
+        except Cancelled:
+            return []
 
     @contextmanager
     def _ready(self, request: SimulationRequest) -> Iterator[int]:
