@@ -12,8 +12,12 @@ SAMPLES := instances/bundled
 HERE := $(VENV)/.made-for$(subst /,-,$(subst $() ,-,$(CURDIR)))
 
 KERNEL_TESTS := tests/models/test_list_scheduling.py tests/models/test_node_tables.py \
+	tests/models/test_random.py tests/models/test_law_kernels.py \
+	tests/models/test_coded_law_kernels.py tests/models/test_fair_bounds.py \
 	tests/solvers/test_list_methods.py
-INDEX_TESTS := tests/models/test_list_scheduling.py tests/models/test_node_tables.py
+INDEX_TESTS := tests/models/test_list_scheduling.py tests/models/test_node_tables.py \
+	tests/models/test_random.py tests/models/test_coded_law_kernels.py \
+	tests/models/test_replay.py
 # Processes that share the tests; 0 runs them one after another in this one.
 WORKERS ?= 2
 SHARED := -n $(WORKERS) --dist worksteal
