@@ -279,12 +279,13 @@ class _Run:
     @contextmanager
     def _ready(self, request: SimulationRequest) -> Iterator[int]:
         """Give a block its compiled loops, or plain ones where there is little to do."""
-        if self._problem.kind != "dag" or KERNELS.is_ready():
+        if self._problem.kind != "dag" or KERNELS.is_loaded():
             yield request.threads
             return
         count = request.replications or GROUP
         tasks = len(getattr(self._problem, "tasks", ())) * len(self._answers)
-        if tasks * (-(-count // GROUP) + 3) * GROUP * _PLAIN_SECONDS < _WORTH:
+        little = tasks * (-(-count // GROUP) + 3) * GROUP * _PLAIN_SECONDS < _WORTH
+        if little and not KERNELS.is_ready():
             with uncompiled():
                 yield 1
             return

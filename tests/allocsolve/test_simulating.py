@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from allocsolve.models.execution.runs import Cancelled
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.data import GpuType, Job
 from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.kernels import KernelSet
 from allocsolve.models.nodes import Exponential, Law, Pareto
 from allocsolve.report.schemas import schema_text
 from allocsolve.report.simulation import encode_simulation, read_simulations, simulation_document
@@ -402,3 +404,40 @@ def test_simulations_are_written_like_results(
     assert json.loads((tmp_path / "two.json").read_bytes())["others"][0]["name"] == "again"
     with pytest.raises(UsageError, match="one format only"):
         allocsolve.write(found, tmp_path / "one.csv", format="csv")
+
+
+def test_small_runs_do_not_wait_for_a_compiler(
+    forked: DagProblem, plan: DagResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nothing is compiled yet, a small run is plain Python with the same samples."""
+    compiled = allocsolve.simulate(
+        forked, plan, law="exponential:rate=1", replications=64, keep_samples=True
+    )
+    monkeypatch.setattr(KernelSet, "is_loaded", lambda _: False)
+    monkeypatch.setattr(KernelSet, "is_ready", lambda _: False)
+    monkeypatch.setattr(KernelSet, "build", lambda _: pytest.fail("it was compiled"))
+    plain = allocsolve.simulate(
+        forked, plan, law="exponential:rate=1", replications=64, keep_samples=True, threads=2
+    )
+    assert compiled.samples is not None
+    assert plain.samples is not None
+    assert plain.samples.tolist() == compiled.samples.tolist()
+
+
+def test_a_compilation_can_be_interrupted(
+    forked: DagProblem, plan: DagResult, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C does not wait a minute for a compiler whose work nobody wants any more."""
+    token = Token()
+
+    def compile_for_ever(_: KernelSet) -> float:
+        token.cancel()
+        time.sleep(1.0)
+        return 1.0
+
+    monkeypatch.setattr(KernelSet, "is_loaded", lambda _: False)
+    monkeypatch.setattr(KernelSet, "build", compile_for_ever)
+    began = time.monotonic()
+    with pytest.raises(Cancelled):
+        allocsolve.simulate(forked, plan, law="exponential:rate=1", replications=10**7, token=token)
+    assert time.monotonic() - began < 0.9
