@@ -32,7 +32,7 @@ __all__ = [
 
 Scalar: TypeAlias = str | int | float | bool
 AnswerT_co = TypeVar("AnswerT_co", covariant=True)
-CostT = TypeVar("CostT", int, float)
+CostT_co = TypeVar("CostT_co", bound=float, covariant=True)
 
 
 class Status(StrEnum):
@@ -113,7 +113,7 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class BoundOf(Generic[CostT]):
+class BoundOf(Generic[CostT_co]):
     """A proven bound on the best cost, with where it comes from.
 
     Attributes
@@ -126,16 +126,17 @@ class BoundOf(Generic[CostT]):
         One sentence for a person.
     """
 
-    value: CostT
+    value: CostT_co
     source: str
     detail: str = ""
 
 
-Bound: TypeAlias = BoundOf[int]
-"""A bound in ticks of the problem's time grid."""
+class Bound(BoundOf[int]):
+    """A bound in ticks of the problem's time grid."""
 
-RealBound: TypeAlias = BoundOf[float]
-"""A bound on a cost that is a real number."""
+
+class RealBound(BoundOf[float]):
+    """A bound on a cost that is a real number."""
 
 
 class Reason(msgspec.Struct, frozen=True, tag_field="type", kw_only=True):

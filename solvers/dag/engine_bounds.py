@@ -51,7 +51,8 @@ def chain_and_load(problem: DagProblem, control: Control[Schedule]) -> list[Boun
 
 
 def _best(control: Control[Schedule]) -> list[Bound]:
-    return [] if control.bound is None else [control.bound]
+    best = control.bound
+    return [] if best is None else [Bound(best.value, best.source, best.detail)]
 
 
 def _is_over(control: Control[Schedule]) -> Callable[[], bool]:

@@ -184,4 +184,4 @@ def test_results_as_tables(project: DagProblem, tmp_path: Path) -> None:
 def test_arguments_of_the_wrong_sort(project: DagProblem, wrong: dict[str, object]) -> None:
     """What is no number would otherwise come out of some arithmetic, or into the document."""
     with pytest.raises(UsageError, match="is not allowed"):
-        allocsolve.solve(project, **wrong)  # type: ignore[arg-type]  # wrong on purpose
+        allocsolve.solve(project, **wrong)  # type: ignore[call-overload]  # wrong on purpose

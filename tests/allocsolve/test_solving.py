@@ -238,7 +238,7 @@ def test_a_warm_start_is_the_first_incumbent(
         return Outcome(Proof.NOTHING, Termination.TIME_LIMIT, ENGINE)
 
     pretend(idle)
-    result = allocsolve.solve(project, warm_start=start)  # type: ignore[arg-type]  # every form is one
+    result = allocsolve.solve(project, warm_start=start)
     assert result.objective.value == 7
     assert seen[0] is not None
     assert not result.warnings
@@ -380,7 +380,7 @@ def test_two_runs_at_once_do_not_meet(project: DagProblem, thirds: DagProblem) -
 def test_wrong_arguments_are_usage_errors(project: DagProblem, wrong: dict[str, object]) -> None:
     """A mistake in the call is told before any work is done."""
     with pytest.raises(UsageError):
-        allocsolve.solve(project, **wrong)  # type: ignore[arg-type]  # wrong on purpose
+        allocsolve.solve(project, **wrong)  # type: ignore[call-overload]  # wrong on purpose
 
 
 def test_an_objective_that_no_method_has_is_refused_by_name(project: DagProblem) -> None:
