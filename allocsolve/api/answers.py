@@ -91,7 +91,28 @@ def _schedule(problem: DagProblem, answer: object) -> object:
 
     if isinstance(answer, Schedule):
         return answer
-    return Schedule.from_entries(problem, cast("Sequence[ScheduledTask]", answer))
+    entries = cast("Sequence[ScheduledTask]", answer)
+    return Schedule.from_entries(_refined(problem, entries), entries)
+
+
+def _refined(problem: DagProblem, entries: Sequence[ScheduledTask]) -> DagProblem:
+    """Return the problem on a time grid that holds the starts of the entries.
+
+    Starts of a plan written by hand may lie between the times of the instance. A late deadline,
+    which no replay looks at, refines the grid.
+    """
+    import msgspec
+
+    from allocsolve.models.exact import grid
+
+    step = grid([problem.arrays.tick, *(entry.start for entry in entries)])
+    free = next((i for i, task in enumerate(problem.tasks) if task.deadline is None), None)
+    if step == problem.arrays.tick or free is None:
+        return problem
+    late = max(entry.end for entry in entries) // 1 + 1 + step
+    tasks = list(problem.tasks)
+    tasks[free] = msgspec.structs.replace(tasks[free], deadline=late)
+    return problem.replace(tasks=tasks)
 
 
 def _allocation(problem: FairProblem, answer: object) -> object:

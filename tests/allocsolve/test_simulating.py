@@ -441,3 +441,19 @@ def test_a_compilation_can_be_interrupted(
     with pytest.raises(Cancelled):
         allocsolve.simulate(forked, plan, law="exponential:rate=1", replications=10**7, token=token)
     assert time.monotonic() - began < 0.9
+
+
+def test_a_plan_by_hand_may_start_between_the_times_of_the_instance(forked: DagProblem) -> None:
+    """The checker takes such starts, so the replay does; plans on other grids compare with it."""
+    entries = [
+        ScheduledTask(name, Fraction(start), Fraction(start) + 1, f"n{k}")
+        for k, (name, start) in enumerate(zip("abcd", ("0.25", "1/3", "2", "2.5"), strict=True))
+    ]
+    planned = allocsolve.simulate(forked, entries, starts="planned")
+    assert planned.mean == planned.planned == 3.5
+    assert allocsolve.simulate(forked, entries).mean == 2.0
+    whole = allocsolve.solve(forked, method="heft", threads=1)
+    found = allocsolve.simulate(
+        forked, entries, whole, names=["hand", "heft"], law="exponential:rate=1", replications=50
+    )
+    assert len(found[0].comparison or ()) == 1
