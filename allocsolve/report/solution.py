@@ -236,5 +236,10 @@ def _filled(value: dict[str, object]) -> dict[str, object]:
 
 
 def encode_solution(document: SolutionDocument) -> bytes:
-    """Return the document as strict JSON, one line for each field and each task."""
-    return encode(builtins(document))
+    """Return the document as strict JSON, one line for each field and each entry of the answer.
+
+    The answer stands behind its certificate, before what a reader seldom looks at.
+    """
+    values = builtins(document)
+    last = {key: values.pop(key) for key in ("solver", "timing", "warnings") if key in values}
+    return encode(values | last)
