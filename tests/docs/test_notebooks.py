@@ -13,8 +13,11 @@ NOTEBOOKS = sorted((TOP / "notebooks").glob("*.ipynb"))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
-def test_the_notebook_runs(path: Path, tmp_path: Path) -> None:
+def test_the_notebook_runs(
+    path: Path, tmp_path: Path, benchmarks_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A reader starts with the notebook; each cell must work in a fresh kernel."""
+    monkeypatch.setenv("ALLOCSOLVE_BENCHMARKS", str(benchmarks_dir))
     notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(
         notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
