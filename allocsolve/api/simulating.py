@@ -16,7 +16,7 @@ from allocsolve.api.policies import PolicyLike, PolicyList, policies_of, policy_
 from allocsolve.models.errors import UsageError
 from allocsolve.models.execution.outcome import Comparison, Simulation
 from allocsolve.models.execution.request import DEFAULT_UNDER_POLICY, SimulationRequest
-from allocsolve.models.execution.runs import KERNELS, Cancelled
+from allocsolve.models.execution.runs import KERNELS, PLAIN_SECONDS, Cancelled
 from allocsolve.models.execution.summary import compare
 from allocsolve.models.kernels import uncompiled
 from allocsolve.models.ports import Dispatcher, SharePolicy
@@ -38,9 +38,6 @@ _HOMES = {
     "fair": "allocsolve.models.execution.fair",
 }
 """The module of each kind that replays its answers."""
-
-_PLAIN_SECONDS = 3e-4
-"""Seconds that a task in a replication takes in plain Python, roughly."""
 
 _WORTH = 10.0
 """Seconds of plain Python that are not worth a compilation of a minute."""
@@ -284,10 +281,10 @@ class _Run:
             return
         count = request.replications or GROUP
         tasks = len(getattr(self._problem, "tasks", ())) * len(self._answers)
-        little = tasks * (-(-count // GROUP) + 3) * GROUP * _PLAIN_SECONDS < _WORTH
+        little = tasks * (-(-count // GROUP) + 3) * GROUP * PLAIN_SECONDS < _WORTH
         if little and not KERNELS.is_ready():
             with uncompiled():
-                yield 1
+                yield request.threads
             return
         run_apart(KERNELS.build, lambda: self._token.cancelled, "numba", 0.0)
         yield request.threads

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock, local
 
@@ -22,8 +21,9 @@ from allocsolve.models.kernels import KernelSet
 from allocsolve.models.nodes import Exponential, RuntimeLaw
 from allocsolve.models.processes import NodeProcess
 from allocsolve.models.random import GROUP, FloatType, round_keys, top_word
+from allocsolve.models.threads import ContextPool
 
-__all__ = ["KERNELS", "Cancelled", "Recording", "Replayer", "warm"]
+__all__ = ["KERNELS", "PLAIN_SECONDS", "Cancelled", "Recording", "Replayer", "warm"]
 
 _TASKS = 16_384
 """Tasks of one call of a kernel; a call takes some hundredths of a second."""
@@ -37,6 +37,9 @@ KERNELS = KernelSet(
     compiling=60.0,
     loading=2.0,
 )
+
+PLAIN_SECONDS = 1e-4
+"""Seconds that a task in a replication takes in plain Python on a slow core (5e-5 measured)."""
 
 
 class Cancelled(AllocsolveError):
@@ -123,7 +126,7 @@ class Replayer:
             for job in jobs:
                 work(job)
         else:
-            with ThreadPoolExecutor(threads) as pool:
+            with ContextPool(threads) as pool:
                 for _ in pool.map(work, jobs):
                     pass
         return out

@@ -11,9 +11,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,6 +25,7 @@ from allocsolve.models.dag.search_kernels import ANNEALING
 from allocsolve.models.errors import UsageError
 from allocsolve.models.kernels import paced, uncompiled
 from allocsolve.models.result import Termination
+from allocsolve.models.threads import ContextPool
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag.compiling import (
     UNCOMPILED,
@@ -176,13 +175,11 @@ class Annealing:
             return True  # nothing takes time
         self._until = time.monotonic() + (self._control.remaining() if seconds is None else seconds)
         last = None if rounds is None else self._round + rounds
-        with ThreadPoolExecutor(len(self._chains)) as pool:
+        with ContextPool(len(self._chains)) as pool:
             while last is None or self._round < last:
                 began, moves = time.monotonic(), self._moves()
                 cool = partial(self._cool, moves, stop)
-                contexts = [copy_context() for _ in self._chains]
-                jobs = [pool.submit(c.run, cool, k) for k, c in enumerate(contexts)]
-                ended = [job.result() for job in jobs]
+                ended = list(pool.map(cool, range(len(self._chains))))
                 self._pace = moves / max(time.monotonic() - began, 1e-3)
                 self._offer()
                 if not all(ended):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from allocsolve.models.dag.list_build import Placement
 from allocsolve.models.dag.search_kernels import NODE_TABLE
 from allocsolve.models.errors import UsageError
 from allocsolve.models.result import Bound, Scalar
+from allocsolve.models.threads import ContextPool
 from allocsolve.solvers.control import Control
 from allocsolve.solvers.dag import cpsat
 from allocsolve.solvers.dag.compiling import is_worth_compiling, make_ready
@@ -142,7 +142,7 @@ class Neighbourhoods:
         """
         until = time.monotonic() + min(seconds, self._control.remaining())
         done = wasted = 0
-        with ThreadPoolExecutor(len(self._choosers)) as pool:
+        with ContextPool(len(self._choosers)) as pool:
             while rounds is None or done < rounds:
                 if self._control.stopped() is not None or self.abandoned:
                     return self._control.is_proven()
@@ -154,7 +154,7 @@ class Neighbourhoods:
                     break
         return time.monotonic() <= until
 
-    def _round(self, pool: ThreadPoolExecutor, until: float) -> bool:
+    def _round(self, pool: ContextPool, until: float) -> bool:
         """Search a neighbourhood in each thread; tell whether the schedule became shorter."""
         start = self._best_known()
         drawn = [chooser.draw(start) for chooser in self._choosers]

@@ -23,7 +23,7 @@ from allocsolve.models.errors import UsageError
 from allocsolve.models.execution.dag import prepare
 from allocsolve.models.execution.laws import node_laws
 from allocsolve.models.execution.request import SimulationRequest
-from allocsolve.models.execution.runs import KERNELS, Cancelled, Replayer
+from allocsolve.models.execution.runs import KERNELS, PLAIN_SECONDS, Cancelled, Replayer
 from allocsolve.models.execution.summary import quantile, quantile_interval
 from allocsolve.models.nodes import RuntimeLaw
 from allocsolve.models.random import GROUP
@@ -47,9 +47,6 @@ _FIRST = GROUP
 _FINALISTS = 4
 _FINAL = 10_240
 """Fresh replications of the schedule that was chosen and of the nominal one."""
-
-_PLAIN = 3e-4
-"""Seconds that a task in a replication takes in plain Python, roughly."""
 
 _LATE = "the limit left no time to compare schedules on drawn nodes; this one is best as planned"
 _NOT_COMPILED = (
@@ -172,15 +169,29 @@ def _compare(
     control.phase("candidates")
     add_lists(problem, control, pool)
     if request.law is None:
-        add_expected(problem, node_laws(problem), request.quantile, pool)
+        add_expected(problem, control, pool, node_laws(problem), request.quantile)
     candidates = pool.candidates()
-    seconds = len(problem.tasks) * (2 * len(candidates) * _FIRST + 2 * _FINAL) * _PLAIN
+    seconds = len(problem.tasks) * _replications(len(candidates)) * PLAIN_SECONDS
     with loops(control, KERNELS, plain=seconds) as can_run:
         if not can_run:
             return None, _NOT_COMPILED
         control.phase("comparing schedules on drawn nodes")
         race = _Race(problem, control, request)
         return race.result(candidates, nominal), None
+
+
+def _replications(candidates: int) -> int:
+    """Return how many replications of one schedule a race and what follows it take together."""
+    total, size = 2 * _FINAL, _FIRST
+    while candidates > 1:
+        total, size = total + candidates * size, 2 * size
+        candidates = _left(candidates)
+    return total
+
+
+def _left(candidates: int) -> int:
+    """Return how many candidates a round of the race leaves."""
+    return candidates // 2 if candidates > _FINALISTS else 1
 
 
 @dataclass
@@ -236,7 +247,7 @@ class _Race:
         while len(left) > 1:
             self._draw(left, size)
             left.sort(key=rank)
-            left = left[: len(left) // 2] if len(left) > _FINALISTS else left[:1]
+            left = left[: _left(len(left))]
             size *= 2
         return left[0].candidate
 

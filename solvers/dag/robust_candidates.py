@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -124,7 +124,11 @@ def _add_samples(problem: DagProblem, control: Control[Schedule], pool: Pool) ->
 
 
 def add_expected(
-    problem: DagProblem, laws: Sequence[RuntimeLaw | None], q: float, pool: Pool
+    problem: DagProblem,
+    control: Control[Schedule],
+    pool: Pool,
+    laws: Sequence[RuntimeLaw | None],
+    q: float,
 ) -> None:
     """Add list schedules for the times that are to be expected of each node.
 
@@ -139,11 +143,24 @@ def add_expected(
     expected = _scaled(graph, factors)
     if expected is None:
         return
-    builder = Builder(expected)
+    with list_methods.ready_loops(expected, control, _RULES) as can_run:
+        for rule, found in _built(expected, control) if can_run else ():
+            pool.add(_as_planned(graph, found), f"{rule}_expected", stays=True)
+
+
+def _built(graph: CommGraph, control: Control[Schedule]) -> Iterator[tuple[str, Placement]]:
+    """Yield what each rule builds, until the run is over."""
+
+    def is_over() -> bool:
+        return control.token.cancelled or control.remaining() <= 0
+
+    builder = Builder(graph, stop=is_over)
     for rule in _RULES:
         found = builder.build(rule, inserts=rule not in list_methods.APPENDING)
+        if is_over():
+            return
         if found is not None:
-            pool.add(_as_planned(graph, found), f"{rule}_expected", stays=True)
+            yield rule, found
 
 
 def _expected(law: RuntimeLaw | None, q: float) -> float:

@@ -22,8 +22,11 @@ FORMULATION = r"allocsolve\.models\.\w+\.(\w+_)?(cpsat|milp|convex)(_\w+)?"
 
 # First match decides; a module that matches no row fails the test, so that it gets a floor.
 FLOORS = [
-    (0, r"allocsolve\.models\.(errors|arrays|columns|exact|version|strict_json|kernels|fields)"),
-    (1, r"allocsolve\.models\.(result|nodes|random|sampling|elementary|normal|ports)"),
+    (
+        0,
+        r"allocsolve\.models\.(errors|arrays|columns|exact|version|strict_json|kernels|threads|fields)",
+    ),
+    (1, r"allocsolve\.models\.(result|claims|nodes|random|sampling|elementary|normal|ports)"),
     (1, r"allocsolve\.models\.(laws_\w+|processes|fitting\w*)"),
     (2, r"allocsolve\.models\.(dag|coded|fair)\.(problem|answer|data|validate)"),
     (2, r"allocsolve\.models\.(dag|coded|fair)\.(arrays|ordering|glance|scaling|\w+_table)"),

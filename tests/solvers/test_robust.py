@@ -196,7 +196,7 @@ def test_expected_schedules_are_schedules(draw_cluster: object, family: str, see
     problem: DagProblem = draw_cluster(family, seed)  # type: ignore[operator]  # a fixture that draws
     laws = [Exponential(1.0), Pareto(1.5, 2.0), None][: len(problem.nodes)]
     pool = Pool()
-    add_expected(problem, laws, 0.9, pool)
+    add_expected(problem, _control(pool), pool, laws, 0.9)
     for one in pool.candidates():
         report = allocsolve.check(problem, one.schedule)
         assert report.valid, (one.source, report.violations)
@@ -208,11 +208,11 @@ def test_expected_times_avoid_a_straggler() -> None:
         tasks=[Task(id="a", work=4), Task(id="b", work=4)], nodes=[Node(id="x"), Node(id="y")]
     )
     pool = Pool()
-    add_expected(problem, [Exponential(0.1), None], 0.9, pool)
+    add_expected(problem, _control(pool), pool, [Exponential(0.1), None], 0.9)
     (heft,) = [one for one in pool.candidates() if one.source == "heft_expected"]
     assert {entry.node for entry in heft.schedule.entries()} == {"y"}
     same = Pool()
-    add_expected(problem, [Exponential(2.0), Exponential(2.0)], 0.9, same)
+    add_expected(problem, _control(same), same, [Exponential(2.0), Exponential(2.0)], 0.9)
     assert same.candidates() == []
 
 
@@ -224,7 +224,7 @@ def test_infinite_means_count_by_their_quantile() -> None:
         nodes=[Node(id="x"), Node(id="y")],
     )
     pool = Pool()
-    add_expected(problem, [Pareto(0.9, 1.0), None], 0.9, pool)
+    add_expected(problem, _control(pool), pool, [Pareto(0.9, 1.0), None], 0.9)
     assert {e.node for one in pool.candidates() for e in one.schedule.entries()} == {"y"}
 
 
