@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from allocsolve.models.claims import Claims
+from allocsolve.models.exact import plain
 from allocsolve.models.result import (
     BoundOf,
     Certificate,
@@ -26,9 +28,6 @@ from allocsolve.report.claims import Claim
 from allocsolve.solvers.control import ControlOf, Event, Limits, RealControl, Token
 
 __all__ = ["Case", "Ending"]
-
-_GAP_ROUNDING = 1e-6
-"""Difference of gaps that counts as none."""
 
 ProblemT = TypeVar("ProblemT")
 AnswerT = TypeVar("AnswerT")
@@ -127,24 +126,20 @@ class Case(ABC, Generic[ProblemT, AnswerT]):
     def report(self, answer: object) -> CheckReport:
         """Return what the independent checker says of anything that claims to be an answer."""
 
+    def claims(self, claim: Claim[object]) -> Claims:
+        """Return what is claimed in the numbers that results hold."""
+        return Claims(
+            status=claim.status,
+            value=None if claim.value is None else plain(claim.value),
+            bound=None if claim.bound is None else plain(claim.bound),
+            reason=claim.reason,
+            sense=claim.sense,
+            gap=claim.gap,
+        )
+
     @abstractmethod
     def judge_claims(self, claim: Claim[object], report: CheckReport | None) -> list[Violation]:
         """Return what is wrong with the claims about an answer; ``report`` is that of its check."""
-
-    def judge_measures(self, claim: Claim[object]) -> list[Violation]:
-        """Return what is wrong with the sense and the gap that are claimed."""
-        found = []
-        if claim.sense is not None and claim.sense != self.sense.value:
-            message = f"sense '{claim.sense}' is claimed, {self.objective} is '{self.sense.value}'"
-            found.append(Violation("sense", message))
-        value = None if claim.value is None else float(claim.value)
-        bound = None if claim.bound is None else float(claim.bound)
-        gap = Objective(self.objective, self.sense, value, bound, self.gap_scale).gap
-        if claim.gap is not None and gap is not None and abs(claim.gap - gap) > _GAP_ROUNDING:
-            found.append(
-                Violation("gap", f"gap {claim.gap} is claimed, value and bound give {gap}")
-            )
-        return found
 
     def violations(self, answer: AnswerT) -> list[str]:
         """Return what the checker finds wrong with an answer of a method, a line for each rule."""

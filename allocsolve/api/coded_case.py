@@ -16,7 +16,6 @@ from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.reasons import find_reason
 from allocsolve.models.coded.value import objective_value
 from allocsolve.models.errors import InputError, UsageError, suggest
-from allocsolve.models.exact import plain
 from allocsolve.models.result import (
     BoundOf,
     CheckReport,
@@ -94,15 +93,7 @@ class CodedCase(Case[CodedProblem, CodedAnswer]):
 
     def judge_claims(self, claim: Claim[object], report: CheckReport | None) -> list[Violation]:
         """Return what is wrong with the claims about an assignment."""
-        about_answer = check_claims(
-            self.problem,
-            report,
-            status=claim.status,
-            value=None if claim.value is None else plain(claim.value),
-            bound=None if claim.bound is None else plain(claim.bound),
-            reason=claim.reason,
-        )
-        return [*about_answer, *self.judge_measures(claim)]
+        return check_claims(self.problem, report, self.claims(claim))
 
     def prepare(self, start: object) -> tuple[CodedAnswer | None, list[str]]:
         """Return a checked assignment to start from, None if it breaks a rule, and warnings.

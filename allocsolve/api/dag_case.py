@@ -107,16 +107,7 @@ class DagCase(Case[DagProblem, Schedule]):
         """
         if self.objective != "makespan":
             raise UsageError(f"objective '{self.objective}' cannot be checked; allowed: makespan")
-        return check_claims(
-            self.problem,
-            report,
-            status=claim.status,
-            value=None if claim.value is None else plain(claim.value),
-            bound=None if claim.bound is None else plain(claim.bound),
-            reason=claim.reason,
-            sense=claim.sense,
-            gap=claim.gap,
-        )
+        return check_claims(self.problem, report, self.claims(claim))
 
     def prepare(self, start: object) -> tuple[Schedule | None, list[str]]:
         """Return a checked schedule to start from, mended if need be, and warnings."""

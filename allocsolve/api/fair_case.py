@@ -106,18 +106,14 @@ class FairCase(Case[FairProblem, FairAnswer]):
 
     def judge_claims(self, claim: Claim[object], report: CheckReport | None) -> list[Violation]:
         """Return what is wrong with the claims about an allocation."""
-        about_answer = check_claims(
+        return check_claims(
             self.problem,
             self._placed(claim.answer),
             report,
+            self.claims(claim),
             name=self.objective,
-            status=claim.status,
-            value=None if claim.value is None else float(claim.value),
-            bound=None if claim.bound is None else float(claim.bound),
-            reason=claim.reason,
             settings=self.settings,
         )
-        return [*about_answer, *self.judge_measures(claim)]
 
     def _placed(self, answer: object) -> FairAnswer | None:
         if isinstance(answer, Allocation):

@@ -57,6 +57,9 @@ RULES: Mapping[str, str] = MappingProxyType(
         "infeasible_claim": "INFEASIBLE is not claimed when a right answer exists.",
         "reason": "A reason of infeasibility holds.",
         "status": "The status fits to whether there is an answer.",
+        "sense": "The claimed sense is the one of the objective.",
+        "gap": "A claimed gap is |value - bound| / max(|value|, |bound|), 0 for 0/0; for Nash "
+        "welfare |value - bound| / the sum of the weights.",
     }
 )
 """Each rule of the checker with what it asks for."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
+from allocsolve.models.claims import Claims, Measures, judge_claims
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.certificates import TIGHT, price_bound
-from allocsolve.models.fair.objectives import gap, sense_of
+from allocsolve.models.fair.objectives import gap as gap_of
+from allocsolve.models.fair.objectives import sense_of
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.settings import Settings
 from allocsolve.models.fair.verify import verify_reason
 from allocsolve.models.fair.weighted import weighted_bound
-from allocsolve.models.result import CheckReport, Reason, Sense, Status, Violation
+from allocsolve.models.result import CheckReport, Status, Violation
 
 __all__ = ["PROVED", "check_claims", "price_gap"]
 
@@ -35,7 +38,7 @@ def price_gap(
     gaps = []
     if not len(problem.arrays.pair_jobs):
         bound = price_bound(problem, name, answer.prices, settings)
-        gaps.append(gap(problem, name, value, bound))
+        gaps.append(gap_of(problem, name, value, bound))
     if answer.time_prices is not None:
         bound = weighted_bound(
             problem,
@@ -46,7 +49,7 @@ def price_gap(
             settings=settings,
         )
         if math.isfinite(bound) or len(problem.arrays.pair_jobs):
-            gaps.append(gap(problem, name, value, bound))
+            gaps.append(gap_of(problem, name, value, bound))
     found = max(gaps, key=abs, default=None)
     return math.inf if found is not None and math.isnan(found) else found
 
@@ -55,12 +58,9 @@ def check_claims(
     problem: FairProblem,
     answer: FairAnswer | None,
     report: CheckReport | None,
+    claims: Claims,
     *,
     name: str,
-    status: Status | None,
-    value: float | None,
-    bound: float | None,
-    reason: Reason | None = None,
     settings: Settings | None = None,
     tolerance: float = PROVED,
 ) -> list[Violation]:
@@ -72,68 +72,29 @@ def check_claims(
         The allocation and the outcome of its check, None if there is none.
     name
         The objective that the claims are about.
-    status, value, bound, reason
-        The claims; None for a claim that is not made.
     tolerance
         Gap up to which ``OPTIMAL`` may be claimed.
 
     Returns
     -------
     list of Violation
-        Rules ``status``, ``objective_value``, ``bound``, ``certificate``,
-        ``infeasible_claim``, ``reason``.
+        As :func:`allocsolve.models.claims.judge_claims`, and ``certificate``.
     """
-    by = settings or problem.settings
-    found = [*_judge_status(report, status, value), *_judge_reason(problem, status, reason)]
-    if report is None or report.value is None or answer is None:
+    distance = partial(gap_of, problem, name)
+    measures = Measures(
+        sense=sense_of(problem, name),
+        same=partial(_equal, problem, name),
+        meet=lambda value, bound: value == bound or abs(distance(value, bound)) <= tolerance,
+        verified=partial(verify_reason, problem),
+        gap=distance,
+    )
+    found = judge_claims(report, claims, measures)
+    if claims.status is not Status.OPTIMAL or name not in TIGHT:
         return found
-    known = float(report.value)
-    if value is not None and not _equal(problem, name, value, known):
-        message = f"value {value} is claimed, the allocation has {known}"
-        found.append(Violation("objective_value", message))
-    if report.valid:
-        found.extend(_judge_bound(problem, name, status, known, bound, tolerance))
-        if status is Status.OPTIMAL and name in TIGHT:
-            found.extend(_judge_certificate(problem, answer, name, known, by, tolerance))
-    return found
-
-
-def _judge_status(
-    report: CheckReport | None, status: Status | None, value: float | None
-) -> Iterator[Violation]:
-    if report is None:
-        if status in (Status.OPTIMAL, Status.FEASIBLE):
-            yield Violation("status", f"status {status} is claimed, but there is no answer")
-        if value is not None:
-            yield Violation("objective_value", f"value {value} is claimed, but there is no answer")
-    elif status is Status.UNKNOWN:
-        yield Violation("status", "status UNKNOWN is claimed beside an answer")
-    elif status is Status.INFEASIBLE:
-        if report.valid:
-            message = f"INFEASIBLE is claimed, but the answer of value {report.value} is right"
-            yield Violation("infeasible_claim", message)
-        else:
-            yield Violation("status", "status INFEASIBLE is claimed beside an answer")
-
-
-def _judge_bound(
-    problem: FairProblem,
-    name: str,
-    status: Status | None,
-    value: float,
-    bound: float | None,
-    tolerance: float,
-) -> Iterator[Violation]:
-    if bound is None:
-        return
-    better = value - bound if sense_of(problem, name) is Sense.MAX else bound - value
-    distance = abs(gap(problem, name, value, bound))
-    if better > 0 and distance > tolerance:
-        message = f"the value {value} of a right answer is better than the bound {bound}"
-        yield Violation("bound", message)
-    elif status is Status.OPTIMAL and distance > tolerance:
-        message = f"OPTIMAL is claimed with value {value} and bound {bound}"
-        yield Violation("bound", message)
+    if answer is None or report is None or report.value is None or not report.valid:
+        return found
+    by, known = settings or problem.settings, float(report.value)
+    return [*found, *_judge_certificate(problem, answer, name, known, by, tolerance)]
 
 
 def _judge_certificate(
@@ -150,18 +111,7 @@ def _judge_certificate(
         yield Violation("certificate", message)
 
 
-def _judge_reason(
-    problem: FairProblem, status: Status | None, reason: Reason | None
-) -> Iterator[Violation]:
-    if reason is None:
-        return
-    if status is not None and status is not Status.INFEASIBLE:
-        yield Violation("reason", f"a reason of infeasibility is given with status {status}")
-    if not verify_reason(problem, reason):
-        yield Violation("reason", f"this does not hold: {reason.sentence()}")
-
-
 def _equal(problem: FairProblem, name: str, a: float, b: float) -> bool:
     """Compare up to rounding; sums of logarithms that nearly cancel by their mean."""
     close = math.isclose(a, b, rel_tol=_ROUNDING, abs_tol=0.0)
-    return close or abs(gap(problem, name, a, b)) <= _ROUNDING
+    return close or abs(gap_of(problem, name, a, b)) <= _ROUNDING

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from allocsolve.models.claims import Claims
 from allocsolve.models.dag.check import check_claims
 from allocsolve.models.dag.data import Edge, Mode, Task
 from allocsolve.models.dag.problem import DagProblem
@@ -79,7 +80,7 @@ def test_right_claims_pass(
     reason: Reason | None,
 ) -> None:
     """Claims that agree with the answer, or are not made, break no rule."""
-    found = check_claims(late, report, status=status, value=value, bound=bound, reason=reason)
+    found = check_claims(late, report, Claims(status, value, bound, reason))
     assert found == []
 
 
@@ -98,14 +99,14 @@ def test_wrong_claims_are_named(
     rule: str,
 ) -> None:
     """Each wrong claim breaks exactly the rule that it belongs to."""
-    found = check_claims(late, report, status=status, value=value, bound=bound, reason=reason)
+    found = check_claims(late, report, Claims(status, value, bound, reason))
     assert {violation.rule for violation in found} == {rule}
 
 
 def test_huge_values_are_compared_exactly(late: DagProblem) -> None:
     """Integers beyond the precision of a float are not rounded before they are compared."""
     report = CheckReport((), 2**60)
-    found = check_claims(late, report, status=None, value=2**60 + 1, bound=None)
+    found = check_claims(late, report, Claims(value=2**60 + 1))
     assert [violation.rule for violation in found] == ["objective_value"]
 
 
@@ -116,7 +117,5 @@ def test_reason_of_lags() -> None:
         edges=[Edge(source="a", target="b", min_lag=1, max_lag=1)],
     )
     reason = PositiveLagCycle(path=["a", "b"], length=1)
-    (violation,) = check_claims(
-        problem, None, status=Status.INFEASIBLE, value=None, bound=None, reason=reason
-    )
+    (violation,) = check_claims(problem, None, Claims(Status.INFEASIBLE, reason=reason))
     assert reason.sentence() in violation.message

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from allocsolve.models.claims import Claims
 from allocsolve.models.coded.answer import Code, CodedAnswer, Piece
 from allocsolve.models.coded.check import RULES, check, check_claims
 from allocsolve.models.coded.data import (
@@ -367,7 +368,7 @@ def test_matrices_are_judged_by_ranks() -> None:
 def test_claims(status: Status, value: float | None, bound: float | None, rules: list[str]) -> None:
     """A claim about a right answer is compared with what the checker found."""
     report = check(GRADIENT, CYCLIC)
-    found = check_claims(GRADIENT, report, status=status, value=value, bound=bound)
+    found = check_claims(GRADIENT, report, Claims(status, value, bound))
     assert [violation.rule for violation in found] == rules
 
 
@@ -379,8 +380,8 @@ def test_bounds_of_probabilities_lie_above() -> None:
         objective=ObjectiveSpec(name="deadline_probability", deadline=2),
     )
     report = check(problem, CodedAnswer.of([1]))
-    low = check_claims(problem, report, status=None, value=1, bound=0.5)
-    high = check_claims(problem, report, status=Status.FEASIBLE, value=1, bound=1.5)
+    low = check_claims(problem, report, Claims(value=1, bound=0.5))
+    high = check_claims(problem, report, Claims(Status.FEASIBLE, 1, 1.5))
     assert [violation.rule for violation in low] == ["bound"]
     assert high == []
 
@@ -388,9 +389,7 @@ def test_bounds_of_probabilities_lie_above() -> None:
 def test_claims_without_an_answer() -> None:
     """No answer has no value, and a wrong reason does not stand."""
     reason = StorageBelowNeed(storage=1, need=8)
-    found = check_claims(
-        GRADIENT, None, status=Status.INFEASIBLE, value=3, bound=None, reason=reason
-    )
+    found = check_claims(GRADIENT, None, Claims(Status.INFEASIBLE, 3, reason=reason))
     assert [violation.rule for violation in found] == ["objective_value", "reason"]
-    none = check_claims(GRADIENT, None, status=Status.OPTIMAL, value=None, bound=None)
+    none = check_claims(GRADIENT, None, Claims(Status.OPTIMAL))
     assert [violation.rule for violation in none] == ["status"]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from allocsolve.models.claims import Claims
 from allocsolve.models.errors import InputError
 from allocsolve.models.fair.allocation import (
     Allocation,
@@ -161,14 +162,13 @@ def test_allocations_round_trip_through_ids() -> None:
 
 def claims(answer: FairAnswer | None, **changes: Any) -> set[str]:
     """Return the rules that the claims about an answer break."""
-    given: dict[str, Any] = {"name": "max_min", "status": None, "value": None, "bound": None}
-    given |= changes
+    name = changes.pop("name", "max_min")
     raw = Settings(normalise="none")
     report = None
     if answer is not None:
-        report = check(answer.problem, answer, name=given["name"], settings=raw)
+        report = check(answer.problem, answer, name=name, settings=raw)
     problem = MARKET if answer is None else answer.problem
-    found = check_claims(problem, answer, report, settings=raw, **given)
+    found = check_claims(problem, answer, report, Claims(**changes), name=name, settings=raw)
     return {violation.rule for violation in found}
 
 
