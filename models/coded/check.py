@@ -56,7 +56,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "reason": "A reason of infeasibility holds.",
         "status": "The status fits to whether there is an answer.",
         "sense": "The claimed sense is the one of the objective.",
-        "gap": "A claimed gap is |value - bound| / max(|value|, |bound|), 0 for 0/0.",
+        "gap": "A claimed gap is the distance of value and bound by the larger of the two.",
     }
 )
 """Each rule of the checker with what it asks for."""
