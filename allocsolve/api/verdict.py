@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from allocsolve.models.result import BoundOf, Reason, Status, Termination
 from allocsolve.solvers.control import Proof
@@ -84,10 +84,15 @@ def _with_answer(facts: Facts, value: float) -> Verdict:
             warning=f"the bound of {bound.source} is above the value of a checked answer",
         )
     if bound is not None and bound.value >= value - facts.slack:
-        return Verdict(Status.OPTIMAL, Termination.FINISHED, bound)
+        return Verdict(Status.OPTIMAL, Termination.FINISHED, _clipped(bound, value))
     if facts.proof is Proof.OPTIMAL and facts.exact:
         return Verdict(Status.OPTIMAL, Termination.FINISHED, BoundOf[float](value, facts.solver))
     return Verdict(Status.FEASIBLE, facts.termination, bound)
+
+
+def _clipped(bound: BoundOf[float], value: float) -> BoundOf[float]:
+    """Return a bound that rounding put beyond the value of a checked answer as that value."""
+    return replace(bound, value=value) if bound.value > value else bound
 
 
 def _without_answer(facts: Facts) -> Verdict:

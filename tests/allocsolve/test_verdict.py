@@ -7,9 +7,10 @@ import itertools
 import pytest
 
 from allocsolve.api.verdict import Facts, judge
-from allocsolve.models.result import Bound, Reason, SolverProof, Status, Termination
+from allocsolve.models.result import Bound, RealBound, Reason, SolverProof, Status, Termination
 from allocsolve.solvers.control import Proof
 
+SLACK = 1e-8
 VALUES = (None, 0, 10)
 BOUNDS = (None, Bound(0, "x"), Bound(9, "x"), Bound(10, "x"), Bound(11, "x"))
 REASONS: tuple[Reason | None, ...] = (None, SolverProof())
@@ -113,3 +114,26 @@ def test_status_of(facts: Facts, status: Status, termination: Termination) -> No
     """The cases that matter, one by one."""
     verdict = judge(facts)
     assert (verdict.status, verdict.termination) == (status, termination)
+
+
+@pytest.mark.parametrize(
+    ("bound", "status", "reported"),
+    [
+        pytest.param(1 + 2e-8, Status.FEASIBLE, None, id="above the slack"),
+        pytest.param(1 + 5e-9, Status.OPTIMAL, 1, id="above within the slack"),
+        pytest.param(1, Status.OPTIMAL, 1, id="equal"),
+        pytest.param(1 - 5e-9, Status.OPTIMAL, 1 - 5e-9, id="below within the slack"),
+        pytest.param(1 - 2e-8, Status.FEASIBLE, 1 - 2e-8, id="below the slack"),
+    ],
+)
+def test_no_bound_beyond_the_value_is_reported(
+    bound: float, status: Status, reported: float | None
+) -> None:
+    """Rounding may put a bound beyond the value; a document that says so contradicts itself."""
+    facts = Facts(
+        1, False, RealBound(bound, "x"), Proof.NOTHING, Termination.FINISHED, True, None, "e", SLACK
+    )
+    verdict = judge(facts)
+    assert verdict.status is status
+    assert (verdict.bound.value if verdict.bound else None) == reported
+    assert verdict.bound is None or verdict.bound.source == "x"
