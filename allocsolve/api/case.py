@@ -126,6 +126,10 @@ class Case(ABC, Generic[ProblemT, AnswerT]):
     def report(self, answer: object) -> CheckReport:
         """Return what the independent checker says of anything that claims to be an answer."""
 
+    def caveats(self, answer: object) -> list[str]:  # noqa: ARG002  # for others
+        """Return what the checker did not try, of an answer that it accepts."""
+        return []
+
     def claims(self, claim: Claim[object]) -> Claims:
         """Return what is claimed in the numbers that results hold."""
         return Claims(

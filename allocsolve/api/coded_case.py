@@ -12,6 +12,7 @@ from allocsolve.api.case import Case, Ending
 from allocsolve.models.coded.answer import CodedAnswer, CodedResult
 from allocsolve.models.coded.check import check, check_claims, verify_reason
 from allocsolve.models.coded.data import OBJECTIVES, ObjectiveSpec
+from allocsolve.models.coded.judge_parts import decoding_caveat
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.reasons import find_reason
 from allocsolve.models.coded.value import objective_value
@@ -90,6 +91,11 @@ class CodedCase(Case[CodedProblem, CodedAnswer]):
     def report(self, answer: object) -> CheckReport:
         """Return what the checker says of an assignment."""
         return check(self.problem, cast("CodedAnswer", answer))
+
+    def caveats(self, answer: object) -> list[str]:
+        """Return how far it was tried that a gradient decodes, where that is no proof."""
+        caveat = decoding_caveat(self.problem, cast("CodedAnswer", answer))
+        return [] if caveat is None else [caveat]
 
     def judge_claims(self, claim: Claim[object], report: CheckReport | None) -> list[Violation]:
         """Return what is wrong with the claims about an assignment."""

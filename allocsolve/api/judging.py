@@ -83,7 +83,7 @@ def check(problem: Problem, answer: Answer) -> ClaimReport:
         violations=(*(report.violations if report else ()), *about_claims),
         value=report.value if report else None,
         claims=tuple(_claim_entries(claim, report, about_claims)),
-        warnings=tuple(_warnings(problem, claim)),
+        warnings=(*_warnings(problem, claim), *_caveats(case, claim, report)),
     )
 
 
@@ -150,6 +150,13 @@ def _holds(name: str, claim: Claim[object], report: CheckReport | None) -> bool 
     if name == "status" and claim.status is Status.INFEASIBLE:
         return None if isinstance(claim.reason, SolverProof) else True
     return None
+
+
+def _caveats(
+    case: Case[object, object], claim: Claim[object], report: CheckReport | None
+) -> list[str]:
+    """Return what was not tried of an answer that is right as far as anybody looked."""
+    return case.caveats(claim.answer) if report is not None and report.valid else []
 
 
 def _warnings(problem: Problem, claim: Claim[object]) -> list[str]:

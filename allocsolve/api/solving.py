@@ -185,6 +185,8 @@ class _Run:
             self.warnings.append(verdict.warning)
         self.timing["total"] = time.monotonic() - self.request.started
         accepted = None if broken else answer
+        if accepted is not None:
+            self.warnings.extend(self.case.caveats(accepted))
         return self.case.result(accepted, self._ending(outcome, verdict, accepted))
 
     def _facts(self, outcome: Outcome, answer: object | None, *, broken: bool) -> Facts:

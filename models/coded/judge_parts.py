@@ -14,7 +14,7 @@ from allocsolve.models.coded.thresholds import needed_units
 from allocsolve.models.exact import plain
 from allocsolve.models.result import Violation
 
-__all__ = ["decoding_statement", "judge_blocks", "judge_partitions"]
+__all__ = ["decoding_caveat", "decoding_statement", "judge_blocks", "judge_partitions"]
 
 _SHOWN = 12
 
@@ -132,6 +132,25 @@ def decoding_statement(problem: CodedProblem, answer: CodedAnswer) -> str:
         f"of {sets} sets of stragglers the {len(problem.nodes)} of consecutive nodes and "
         f"{MOST_SETS // 100} random ones decode; the others were not tried"
     )
+
+
+def decoding_caveat(problem: CodedProblem, answer: CodedAnswer) -> str | None:
+    """Say what was left out if only a part of the sets of stragglers was tried, else None.
+
+    Parameters
+    ----------
+    answer
+        Has passed the checker.
+    """
+    task = problem.task
+    if not isinstance(task, Gradient) or answer.code.matrix is None:
+        return None
+    if math.comb(len(problem.nodes), task.stragglers) <= MOST_SETS:
+        return None
+    caveat = f"decodability is not proved: {decoding_statement(problem, answer)}"
+    if problem.objective_name == "worst_case":
+        caveat += "; the worst case is given as the time of the slowest node, which it cannot pass"
+    return caveat
 
 
 def judge_blocks(
