@@ -22,4 +22,5 @@ class ContextPool(ThreadPoolExecutor):
 
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         """Start a job as soon as a thread is free; `map` hands in its jobs here as well."""
-        return super().submit(copy_context().run, fn, *args, **kwargs)
+        context = copy_context()
+        return super().submit(lambda: context.run(fn, *args, **kwargs))
