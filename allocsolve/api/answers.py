@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from allocsolve.api.judging import Answer, check, claim_of
+from allocsolve.api.judging import Answer, judged
 from allocsolve.models.errors import CheckFailed, InputError, UsageError
 from allocsolve.models.result import Result
 
@@ -66,8 +66,7 @@ def checked_answer(problem: Problem, answer: Answer, label: str = "") -> object:
     CheckFailed, NoSolution, InputError
         As :func:`checked_answers`.
     """
-    report = check(problem, answer)
-    claim = claim_of(problem, answer)
+    claim, report = judged(problem, answer)
     if claim.answer is None and isinstance(answer, Result):
         answer.require()
     if claim.answer is None and report.valid:
@@ -88,31 +87,14 @@ def _typed(problem: Problem, answer: object) -> object:
 
 def _schedule(problem: DagProblem, answer: object) -> object:
     from allocsolve.models.dag.answer import Schedule
+    from allocsolve.models.exact import grid
 
     if isinstance(answer, Schedule):
         return answer
     entries = cast("Sequence[ScheduledTask]", answer)
-    return Schedule.from_entries(_refined(problem, entries), entries)
-
-
-def _refined(problem: DagProblem, entries: Sequence[ScheduledTask]) -> DagProblem:
-    """Return the problem on a time grid that holds the starts of the entries.
-
-    Starts of a plan written by hand may lie between the times of the instance. A late deadline,
-    which no replay looks at, refines the grid.
-    """
-    import msgspec
-
-    from allocsolve.models.exact import grid
-
+    # Starts of a plan written by hand may lie between the times of the instance.
     step = grid([problem.arrays.tick, *(entry.start for entry in entries)])
-    free = next((i for i, task in enumerate(problem.tasks) if task.deadline is None), None)
-    if step == problem.arrays.tick or free is None:
-        return problem
-    late = max(entry.end for entry in entries) // 1 + 1 + step
-    tasks = list(problem.tasks)
-    tasks[free] = msgspec.structs.replace(tasks[free], deadline=late)
-    return problem.replace(tasks=tasks)
+    return Schedule.from_entries(problem.on_grid(step), entries)
 
 
 def _allocation(problem: FairProblem, answer: object) -> object:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from allocsolve.models.coded.answer import CodedAnswer
     from allocsolve.models.fair.answer import FairAnswer
 
-__all__ = ["Answer", "bound", "check", "claim_of"]
+__all__ = ["Answer", "bound", "check", "claim_of", "judged"]
 
 Answer: TypeAlias = (
     "Result[object] | Schedule | Sequence[ScheduledTask] | CodedAnswer | FairAnswer | bytes"
@@ -73,18 +73,30 @@ def check(problem: Problem, answer: Answer) -> ClaimReport:
     FeatureRefused
         If the instance has a feature that no rule covers.
     """
+    return judged(problem, answer)[1]
+
+
+def judged(problem: Problem, answer: Answer) -> tuple[Claim[object], ClaimReport]:
+    """Return an answer with what is claimed about it, and what :func:`check` says of that.
+
+    Raises
+    ------
+    InputError, FeatureRefused
+        As :func:`check`.
+    """
     claim = claim_of(problem, answer)
     case = case_of(problem, claim.objective, claim.options)
     report = None if claim.answer is None else case.report(claim.answer)
     about_claims = [*case.judge_claims(claim, report), *_unfounded(case, claim)]
     if report is None and claim.status is not Status.INFEASIBLE and not about_claims:
         about_claims.append(Violation(case.missing, "there is no answer to be checked"))
-    return ClaimReport(
+    judgement = ClaimReport(
         violations=(*(report.violations if report else ()), *about_claims),
         value=report.value if report else None,
         claims=tuple(_claim_entries(claim, report, about_claims)),
         warnings=(*_warnings(problem, claim), *_caveats(case, claim, report)),
     )
+    return claim, judgement
 
 
 def claim_of(problem: Problem, answer: Answer) -> Claim[object]:

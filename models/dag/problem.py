@@ -130,6 +130,25 @@ class DagProblem(DagData):
         object.__setattr__(twin, "origin", origin or InstanceInfo(name=name))
         return twin
 
+    def on_grid(self, step: Fraction) -> DagProblem:
+        """Return the same problem on a time grid that holds ``step`` too.
+
+        Parameters
+        ----------
+        step
+            A time in input units, at least 0; the tick becomes a divisor of it.
+
+        Raises
+        ------
+        InputError
+            If a time cannot be scaled to an integer within 2^53 on that grid.
+        """
+        if step % self.arrays.tick == 0:
+            return self
+        twin = copy.copy(self)
+        object.__setattr__(twin, "arrays", build_arrays(self, step))
+        return twin
+
     @property
     def kind(self) -> str:
         """The problem kind, ``"dag"``."""

@@ -25,8 +25,13 @@ _GRIDS = (Fraction(5, 10**324), Fraction(10**290))
 """Smallest and largest grid: it and 2^53 times it must be floating-point numbers."""
 
 
-def build_arrays(data: DagData) -> DagArrays:
+def build_arrays(data: DagData, step: Fraction = Fraction(0)) -> DagArrays:
     """Scale validated data to integers, exactly.
+
+    Parameters
+    ----------
+    step
+        A further time that has to be a multiple of the tick, in input units; 0 for none.
 
     Raises
     ------
@@ -44,7 +49,7 @@ def build_arrays(data: DagData) -> DagArrays:
     due = [k for k, task in enumerate(data.tasks) if task.deadline is not None]
     deadlines = Column.of([data.tasks[k].deadline or 0 for k in due])
     columns = (releases, deadlines, edges.min_lag, edges.max_lag)
-    tick = grid([*(column.grid() for column in columns), *modes.grids(), *links.times])
+    tick = grid([step, *(column.grid() for column in columns), *modes.grids(), *links.times])
     _refuse_extreme(tick, "times")
     scale = _Scale(tick)
     durations = modes.ticks(tick)

@@ -264,3 +264,27 @@ def test_a_problem_is_shown_in_one_line() -> None:
     """Whoever prints a result does not want a hundred thousand tasks."""
     problem = DagProblem(tasks=[Task(id="a", work=1)], nodes=[Node(id="x")], name="tiny")
     assert repr(problem) == "<DagProblem 'tiny': 1 tasks, 0 edges, 1 nodes, 0 resources>"
+
+
+def test_a_finer_grid_holds_a_time_and_changes_no_data() -> None:
+    """A plan may lie between the times of the instance, whatever deadlines its tasks have."""
+    problem = DagProblem(
+        name="p",
+        tasks=[Task(id="a", work=2, release=4, deadline=8)],
+        nodes=[Node(id="n")],
+    )
+    fine = problem.on_grid(Fraction(1, 3))
+    assert [problem.arrays.tick, fine.arrays.tick] == [Fraction(2), Fraction(1, 3)]
+    assert fine.arrays.release.tolist() == [12]
+    assert fine.arrays.deadline.tolist() == [24]
+    assert fine.to_document() == problem.to_document()
+    assert fine.units(6) == 2
+    assert problem.on_grid(Fraction(6)) is problem
+    assert problem.on_grid(Fraction(0)) is problem
+
+
+def test_a_grid_that_is_too_fine_is_refused() -> None:
+    """Ticks must stay exact as floating-point numbers."""
+    problem = DagProblem(tasks=[Task(id="a", work=1)], nodes=[Node(id="n")])
+    with pytest.raises(InputError, match="cannot be scaled"):
+        problem.on_grid(Fraction(1, 2**60))
