@@ -54,7 +54,9 @@ types: $(VENV)/.test
 # The command line is measured too: coverage follows the subprocesses that the tests start, and
 # the processes that share them.
 # Compiled loops are measured as plain Python, which must give the same results.
+# Loops are compiled first, once: the processes that the tests start find them in the cache.
 coverage: $(VENV)/.test
+	$(RUN)/allocsolve doctor --compile >/dev/null
 	$(RUN)/coverage erase
 	$(RUN)/coverage run -m pytest $(SHARED)
 	NUMBA_DISABLE_JIT=1 $(RUN)/coverage run -m pytest -q $(SHARED) $(KERNEL_TESTS)

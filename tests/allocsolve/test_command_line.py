@@ -392,7 +392,7 @@ def test_the_list_of_verbs_says_what_the_verbs_say() -> None:
 
 def test_doctor_looks_at_everything(allocsolve_command: Run) -> None:
     """Versions, the pair that cannot be loaded together, and engines that really solve."""
-    done = allocsolve_command("doctor", "--compile")
+    done = allocsolve_command("doctor", "--compile", timeout=600)
     assert done.returncode == 0
     for word in ("ortools", "highspy", "known-bad pair", "cpsat solves", "highs solves", "cache"):
         assert word in done.stdout
