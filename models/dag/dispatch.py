@@ -28,8 +28,8 @@ __all__ = ["Plan", "generate", "serial_schedule"]
 _REPAIR_WORK = 5000
 """Tasks placed in repeated passes before generation gives up on upper bounds of starts."""
 
-_CLOCK_STEP = 1024
-"""Tasks placed between two looks at the clock: a thousand are always placed."""
+_ALWAYS, _CLOCK_STEP = 1024, 128
+"""Tasks that are always placed, and tasks placed between two looks at the clock after them."""
 
 Stop = Callable[[], bool]
 
@@ -85,7 +85,7 @@ def serial_schedule(
 def generate(network: Network, priority: Sequence[float], stop: Stop = _never) -> Plan | None:
     """Build a plan; None if none was found or ``stop`` became true on the way.
 
-    ``stop`` is asked between passes and after every thousand tasks.
+    ``stop`` is asked between passes, and again and again after a thousand tasks.
     """
     if not all(network.ways):
         return None
@@ -154,13 +154,16 @@ class _Pass:
         heapq.heapify(ready)
         for placed in range(1, len(ahead) + 1):
             task = heapq.heappop(ready)[1]
-            if not self._place(task) or (placed % _CLOCK_STEP == 0 and self._stop()):
+            if not self._place(task) or self._is_over(placed):
                 return False
             for j in ahead[task]:
                 missing[j] -= 1
                 if not missing[j]:
                     heapq.heappush(ready, (priority[j], j))
         return True
+
+    def _is_over(self, placed: int) -> bool:
+        return placed >= _ALWAYS and placed % _CLOCK_STEP == 0 and self._stop()
 
     def _place(self, task: int) -> bool:
         """Book the way that completes first; False if there is none."""

@@ -9,16 +9,29 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
+
+from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.dag.network import Arc, Network
 
 __all__ = [
     "RULES",
+    "SUCCESSOR_RULES",
     "latest_finish",
     "latest_start",
     "most_successors",
     "perturbed",
     "rank_positional_weight",
 ]
+
+Stop = Callable[[], bool]
+
+_BLOCK = 1_000_000
+"""Bytes of a table of successors, some hundredths of a second of work."""
+
+
+def _never() -> bool:
+    return False
 
 
 def mean_durations(network: Network) -> list[float]:
@@ -67,41 +80,81 @@ def latest_finish(network: Network) -> list[float]:
     ]
 
 
-def most_successors(network: Network) -> list[float]:
-    """Return keys that take the most direct and indirect successors first (MTS)."""
-    return [-float(set_.bit_count()) for set_ in _descendants(network)]
+def most_successors(network: Network, stop: Stop = _never) -> list[float] | None:
+    """Return keys that take the most direct and indirect successors first (MTS).
+
+    One step for each pair of tasks, most of them in arrays; None if ``stop``, asked at least
+    every tenth of a second, became true.
+    """
+    counts = _sums_ahead(network, [1.0] * len(network), stop)
+    return None if counts is None else [1.0 - count for count in counts]
 
 
-def rank_positional_weight(network: Network) -> list[float]:
-    """Return keys that take the longest work of a task and its successors first (GRPW*)."""
-    duration = mean_durations(network)
-    return [
-        -duration[i] - sum(duration[j] for j in _members(set_))
-        for i, set_ in enumerate(_descendants(network))
-    ]
+def rank_positional_weight(network: Network, stop: Stop = _never) -> list[float] | None:
+    """Return keys that take the longest work of a task and its successors first (GRPW*).
+
+    The cost and ``stop`` are those of :func:`most_successors`.
+    """
+    work = _sums_ahead(network, mean_durations(network), stop)
+    return None if work is None else [-amount for amount in work]
 
 
-def _descendants(network: Network) -> list[int]:
-    """Return the set of all successors of each task, as the bits of an integer."""
-    sets = [0] * len(network)
-    for i in reversed(network.order):
-        for j in network.ahead[i]:
-            sets[i] |= sets[j] | (1 << j)
-    return sets
+def _sums_ahead(network: Network, weight: Sequence[float], stop: Stop) -> list[float] | None:
+    """Return for each task the weight of itself and all its successors.
+
+    Sets of successors are the bits of integers, for some successors at a time, so that neither
+    room nor the time between two looks at the clock grows with the square of the tasks.
+    """
+    n, order = len(network), network.order
+    total = np.zeros(n)
+    width = 8 * max(8, _BLOCK // max(1, n))
+    for first in range(0, n, width):
+        if stop():
+            return None
+        block = order[first : first + width]
+        before = order[: first + width]  # nothing later leads to the block
+        bits = _bits_ahead(network, before, block)
+        total[before] += _weigh(bits, [weight[task] for task in block])
+    sums: list[float] = total.tolist()
+    return sums
 
 
-def _members(bits: int) -> list[int]:
-    digits = bin(bits)[:1:-1]
-    return [k for k, digit in enumerate(digits) if digit == "1"]
+def _bits_ahead(network: Network, tasks: Sequence[int], block: Sequence[int]) -> IntArray:
+    """Return which tasks of a block each task is or leads to, uint8 (tasks, block / 8)."""
+    ahead = network.ahead
+    reach = [0] * len(network)
+    for k, task in enumerate(block):
+        reach[task] = 1 << k
+    for i in reversed(tasks):
+        for j in ahead[i]:
+            reach[i] |= reach[j]
+    size = (len(block) + 7) // 8
+    raw = b"".join(reach[i].to_bytes(size, "little") for i in tasks)
+    return np.frombuffer(raw, np.uint8).reshape(len(tasks), size).astype(np.int64)
+
+
+def _weigh(bits: IntArray, weight: Sequence[float]) -> FloatArray:
+    """Return the weight of each row of bits, by a table of all values of a byte."""
+    size = bits.shape[1]
+    padded = np.zeros(8 * size)
+    padded[: len(weight)] = weight
+    digits = (np.arange(256)[:, None] >> np.arange(8)) & 1
+    table = padded.reshape(size, 8) @ digits.T.astype(np.float64)
+    weighed: FloatArray = table[np.arange(size), bits].sum(axis=1)
+    return weighed
 
 
 RULES: Mapping[str, Callable[[Network], list[float]]] = {
     "latest_start": latest_start,
     "latest_finish": latest_finish,
+}
+"""Rules by name, the better first (on the average over project instances)."""
+
+SUCCESSOR_RULES: Mapping[str, Callable[[Network, Stop], list[float] | None]] = {
     "most_successors": most_successors,
     "rank_positional_weight": rank_positional_weight,
 }
-"""Rules by name, best ones first (on the average over project instances)."""
+"""Rules that look at all pairs of tasks, and can be stopped."""
 
 
 def perturbed(keys: Sequence[float], strength: float, source: random.Random) -> list[float]:

@@ -1,4 +1,4 @@
-"""All tasks one after another on one node: a schedule where there is time for nothing else."""
+"""All tasks one after another: a schedule where there is time for nothing else."""
 
 from __future__ import annotations
 
@@ -6,9 +6,39 @@ import numpy as np
 
 from allocsolve.models.arrays import IntArray
 from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.dispatch import Plan
 from allocsolve.models.dag.graph import NOT_ELIGIBLE, CommGraph
+from allocsolve.models.dag.network import Network
 
-__all__ = ["sequential_schedule"]
+__all__ = ["sequential_plan", "sequential_schedule"]
+
+
+def sequential_plan(network: Network) -> Plan | None:
+    """Return the tasks in topological order, each in its shortest way.
+
+    One step for each task and edge. What fits alone fits while nothing else runs.
+
+    Returns
+    -------
+    Plan | None
+        None where one task alone may not decide: with bounds on starts from above,
+        non-renewable resources, memory that can run out, tasks that share a node, or pairs of
+        nodes without a link; or if some task has no way.
+    """
+    apart = network.communicates and not all(map(all, network.linked))
+    if network.bounded or network.budget or network.packed or apart or not all(network.ways):
+        return None
+    chosen = [min(ways, key=lambda way: way.duration) for ways in network.ways]
+    start = list(network.release)
+    free = 0
+    for task in network.order:
+        start[task] = max(start[task], free)
+        end = free = start[task] + chosen[task].duration
+        for other, min_lag, _, from_start, data in network.outgoing[task]:
+            delay = network.delay(data, chosen[task].node, chosen[other].node) or 0
+            begin = (start[task] if from_start else end) + min_lag + delay
+            start[other] = max(start[other], begin)
+    return Plan(start, chosen)
 
 
 def sequential_schedule(graph: CommGraph) -> Schedule | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.dispatch import Plan, generate
 from allocsolve.models.dag.justification import justify
 from allocsolve.models.dag.network import Network
-from allocsolve.models.dag.priorities import RULES, perturbed
+from allocsolve.models.dag.priorities import RULES, SUCCESSOR_RULES, perturbed
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control
@@ -53,7 +53,7 @@ class Improver:
         self._first = first
         self._best = first
         self._failures = 0
-        self._priorities = priorities(network, control.limits.seed)
+        self._priorities = priorities(network, control.limits.seed, self._stop)
 
     def run(self, samples: int | None) -> Termination:
         """Offer better schedules until the samples are used up or the run should end.
@@ -97,13 +97,21 @@ class Improver:
             self._control.offer(plan.schedule(self._problem), plan.makespan, "list")
 
 
-def priorities(network: Network, seed: int) -> Iterator[Sequence[float]]:
+def priorities(
+    network: Network, seed: int, stop: Callable[[], bool] = lambda: False
+) -> Iterator[Sequence[float]]:
     """Yield the keys of the rules, then random changes of them without end.
 
-    The first rule has been used by whoever built the first plan.
+    The first rule has been used by whoever built the first plan. Rules that ``stop`` ends,
+    asked at least every tenth of a second, are left out.
     """
-    rules = [rule(network) for rule in RULES.values()]
-    yield from rules[1:]
+    quick = [rule(network) for rule in RULES.values()]
+    yield from quick[1:]
+    for rule in SUCCESSOR_RULES.values():
+        keys = rule(network, stop)
+        if keys is not None:
+            yield keys
     source = random.Random(seed)
     for drawn in itertools.count():
-        yield perturbed(rules[drawn % 2], _STRENGTHS[drawn % len(_STRENGTHS)], source)
+        strength = _STRENGTHS[drawn % len(_STRENGTHS)]
+        yield perturbed(quick[drawn % len(quick)], strength, source)

@@ -14,7 +14,7 @@ from allocsolve.models.dag.network import Network, build_network
 from allocsolve.models.dag.priorities import latest_start
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason
-from allocsolve.models.dag.sequential import sequential_schedule
+from allocsolve.models.dag.sequential import sequential_plan, sequential_schedule
 from allocsolve.models.result import Reason
 from allocsolve.solvers.control import Control
 
@@ -64,7 +64,7 @@ def open_run(problem: DagProblem, control: Control[Schedule]) -> Opening:
     elif control.answer is None:
         reason = _reason(problem, control)
         if reason is None:
-            offer_sequence(problem, control)
+            offer_sequence(problem, control, network)
     if reason is None and control.bound is None:
         for bound in lower_bounds(problem)[:1]:
             control.raise_bound(bound)
@@ -75,13 +75,24 @@ def _reason(problem: DagProblem, control: Control[Schedule]) -> Reason | None:
     return None if control.examined else find_reason(problem)
 
 
-def offer_sequence(problem: DagProblem, control: Control[Schedule]) -> None:
-    """Offer all tasks one after another: better than nothing where the time is over."""
-    if not has_graph(problem):
-        return
-    schedule = sequential_schedule(CommGraph.of(problem))
-    if schedule is not None:
-        control.offer(schedule, schedule.makespan, "sequential")
+def offer_sequence(
+    problem: DagProblem, control: Control[Schedule], network: Network | None = None
+) -> None:
+    """Offer all tasks one after another: better than nothing where the time is over.
+
+    Parameters
+    ----------
+    network
+        The lists of the problem, if they are there already.
+    """
+    if has_graph(problem):
+        schedule = sequential_schedule(CommGraph.of(problem))
+        if schedule is not None:
+            control.offer(schedule, schedule.makespan, "sequential")
+    if control.answer is None:
+        plan = sequential_plan(network or build_network(problem))
+        if plan is not None:
+            control.offer(plan.schedule(problem), plan.makespan, "sequential")
 
 
 def _patience(control: Control[Schedule]) -> Callable[[], bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import subprocess
 import sys
@@ -12,15 +13,26 @@ from pathlib import Path
 import pytest
 
 from allocsolve.instances.generators.dag import generate as draw
+from allocsolve.models.dag import priorities
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.check import check
 from allocsolve.models.dag.data import Edge, Link, Mode, Node, Resource, Task
 from allocsolve.models.dag.dispatch import generate, serial_schedule
 from allocsolve.models.dag.justification import justify
 from allocsolve.models.dag.network import Network, build_network
-from allocsolve.models.dag.priorities import RULES, latest_start, perturbed, tails
+from allocsolve.models.dag.priorities import (
+    RULES,
+    SUCCESSOR_RULES,
+    latest_start,
+    most_successors,
+    perturbed,
+    rank_positional_weight,
+    tails,
+)
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.timelines import line
+
+ALL_RULES: dict[str, Callable[..., list[float] | None]] = {**RULES, **SUCCESSOR_RULES}
 
 
 def _require_right(schedule: Schedule | None) -> Schedule:
@@ -63,8 +75,10 @@ def test_every_rule_gives_right_schedules(family: str, size: int) -> None:
     """Nobody marks their own work: the checker knows nothing of dispatching."""
     problem = draw(family, tasks=size, seed=size)
     network = build_network(problem)
-    for rule in RULES.values():
-        plan = generate(network, rule(network))
+    for rule in ALL_RULES.values():
+        keys = rule(network)
+        assert keys is not None
+        plan = generate(network, keys)
         assert plan is not None
         assert _require_right(plan.schedule(problem)).makespan == plan.makespan
 
@@ -269,10 +283,43 @@ def test_tails_are_longest_paths() -> None:
     assert tails(build_network(DagProblem(tasks=tasks, edges=edges))) == [10, 3, 4]
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
-def test_rules_put_the_long_chain_first(rule: Callable[[Network], list[float]]) -> None:
+@pytest.mark.parametrize("rule", ALL_RULES.values(), ids=list(ALL_RULES))
+def test_rules_put_the_long_chain_first(rule: Callable[..., list[float] | None]) -> None:
     """Every rule prefers the head of a long chain to a short task without successors."""
     tasks = [Task(id=str(i), modes=[Mode(duration=1 + (i > 0))]) for i in range(4)]
     edges = [Edge(source="1", target="2"), Edge(source="2", target="3")]
     keys = rule(build_network(DagProblem(tasks=tasks, edges=edges)))
+    assert keys is not None
     assert keys[1] < keys[0]
+
+
+@pytest.mark.parametrize("block", [1, 1_000_000], ids=["many blocks", "one block"])
+def test_weights_of_successors_are_those_of_a_search(
+    monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    """The sums are taken in blocks of bits; a search from every task says what they are."""
+    monkeypatch.setattr(priorities, "_BLOCK", block)
+    network = build_network(draw("rcpsp", tasks=150, seed=2))
+    duration = [ways[0].duration for ways in network.ways]
+    found: list[set[int]] = [set() for _ in duration]
+    for i in reversed(network.order):
+        found[i] = set(network.ahead[i]).union(*(found[j] for j in network.ahead[i]))
+    assert most_successors(network) == [-len(after) for after in found]
+    assert rank_positional_weight(network) == [
+        -sum(duration[j] for j in (i, *after)) for i, after in enumerate(found)
+    ]
+
+
+@pytest.mark.parametrize("rule", SUCCESSOR_RULES.values(), ids=list(SUCCESSOR_RULES))
+def test_rules_over_all_pairs_look_at_the_clock(rule: Callable[..., list[float] | None]) -> None:
+    """Twenty thousand tasks have two hundred million pairs; a limit may end them any time."""
+    network = build_network(draw("rcpsp", tasks=20_000, seed=2))
+    looks: list[float] = []
+
+    def stop() -> bool:
+        looks.append(time.process_time())
+        return False
+
+    assert rule(network, stop) is not None
+    assert max(b - a for a, b in itertools.pairwise(looks)) < 0.3  # a fifth of that, idle
+    assert rule(network, lambda: True) is None

@@ -9,8 +9,9 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.check import check
 from allocsolve.models.dag.data import DefaultLink, Edge, Node, Task
 from allocsolve.models.dag.graph import CommGraph
+from allocsolve.models.dag.network import build_network
 from allocsolve.models.dag.problem import DagProblem
-from allocsolve.models.dag.sequential import sequential_schedule
+from allocsolve.models.dag.sequential import sequential_plan, sequential_schedule
 from allocsolve.solvers.control import Control, Limits
 from allocsolve.solvers.dag.opening import open_run
 
@@ -77,3 +78,31 @@ def test_a_run_that_is_cancelled_at_once_has_an_answer() -> None:
     control.token.cancel()
     open_run(problem, control)
     assert control.answer is not None
+
+
+ALONE = {
+    "resources": generate("rcpsp", tasks=40, seed=3, resource_strength=0.1),
+    "bound to nodes": generate("jobshop", tasks=30, seed=2),
+    "some nodes each": generate("flexible", tasks=30, seed=2),
+    "data": generate("communication", tasks=30, seed=2, nodes=3),
+    "lags from starts and a release": DagProblem(
+        tasks=[Task(id="a", work=4, release=3), Task(id="b", work=1)],
+        edges=[Edge(source="a", target="b", min_lag=9, lag_from="start")],
+        nodes=TWO,
+    ),
+}
+
+
+@pytest.mark.parametrize("problem", ALONE.values(), ids=ALONE)
+def test_one_after_another_needs_no_common_node(problem: DagProblem) -> None:
+    """Whatever fits alone has this schedule, so that no limit leaves it without an answer."""
+    plan = sequential_plan(build_network(problem))
+    assert plan is not None
+    assert not check(problem, plan.schedule(problem).entries()).violations
+
+
+@pytest.mark.parametrize("problem", NOT_ENOUGH.values(), ids=NOT_ENOUGH)
+def test_one_after_another_is_never_wrong(problem: DagProblem) -> None:
+    """Where one task alone may not choose its node, it may give nothing, but nothing false."""
+    plan = sequential_plan(build_network(problem))
+    assert plan is None or not check(problem, plan.schedule(problem).entries()).violations

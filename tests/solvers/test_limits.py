@@ -84,6 +84,41 @@ def test_cancelling_keeps_the_best_answer(
     assert not outcome.deterministic
 
 
+@pytest.fixture(scope="module", params=["rcpsp", "communication"])
+def huge(request: pytest.FixtureRequest) -> DagProblem:
+    """Draw twenty thousand tasks, two hundred million pairs of them."""
+    return generate(request.param, tasks=20_000, seed=1)
+
+
+@pytest.mark.parametrize("method", ["auto", "list"])
+def test_limits_hold_for_twenty_thousand_tasks(
+    solve: Solve, judge: Judge, huge: DagProblem, method: str
+) -> None:
+    """Rules and samples of so many tasks take seconds each, and must look at the clock."""
+    begin = time.monotonic()
+    outcome, control = solve(huge, method, seconds=1.0)
+    assert time.monotonic() - begin < 3.0  # 1.0 on an idle machine
+    assert control.answer is not None
+    judge(control.answer)
+    assert outcome.termination in (Termination.TIME_LIMIT, Termination.FINISHED)
+
+
+@pytest.mark.parametrize("method", ["auto", "list"])
+@pytest.mark.parametrize("wait", [0.0, 0.3, 1.5])
+def test_cancelling_holds_for_twenty_thousand_tasks(
+    solve: Solve, judge: Judge, huge: DagProblem, method: str, wait: float
+) -> None:
+    """An interrupt may come before the first schedule, or while rules look at all pairs."""
+    token = Token()
+    timer = threading.Timer(wait, token.cancel)
+    timer.start()
+    _, control = solve(huge, method, seconds=None, token=token)
+    timer.cancel()
+    assert token.age() < 2.0  # half a second on an idle machine
+    assert control.answer is not None
+    judge(control.answer)
+
+
 def test_cancelling_while_the_model_is_built(solve: Solve, hard: DagProblem) -> None:
     """A large model takes long to build; nobody wants to wait for it after Ctrl-C."""
     token = Token()
