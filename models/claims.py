@@ -15,7 +15,10 @@ from allocsolve.models.result import (
     relative_gap,
 )
 
-__all__ = ["Claims", "Measures", "judge_claims"]
+__all__ = ["PROVED", "Claims", "Measures", "judge_claims"]
+
+PROVED = 1e-8
+"""Gap up to which a continuous objective counts as proved."""
 
 _GAP_TOLERANCE = 1e-6
 """Absolute and relative error that rounding may leave in a gap."""

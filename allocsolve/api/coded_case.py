@@ -8,7 +8,8 @@ from typing import cast
 
 import msgspec
 
-from allocsolve.api.case import Case, Ending
+from allocsolve.api.case import Ending
+from allocsolve.api.real_case import RealCase
 from allocsolve.models.coded.answer import CodedAnswer, CodedResult
 from allocsolve.models.coded.check import check, check_claims, verify_reason
 from allocsolve.models.coded.data import OBJECTIVES, ObjectiveSpec
@@ -16,25 +17,21 @@ from allocsolve.models.coded.judge_parts import decoding_caveat
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.reasons import find_reason
 from allocsolve.models.coded.value import objective_value
-from allocsolve.models.errors import InputError, UsageError, suggest
+from allocsolve.models.errors import UsageError, suggest
 from allocsolve.models.result import (
     BoundOf,
     CheckReport,
-    InstanceInfo,
     Reason,
-    Sense,
     Violation,
 )
 from allocsolve.report.claims import Claim
-from allocsolve.report.coded_results import read_solution
 
 __all__ = ["CodedCase"]
 
 _SETTINGS = ("q", "deadline", "confidence")
-_PROVED = 1e-8
 
 
-class CodedCase(Case[CodedProblem, CodedAnswer]):
+class CodedCase(RealCase[CodedProblem, CodedAnswer]):
     """A ``coded`` problem with its objective; costs are values, negative if to be maximised.
 
     Raises
@@ -44,6 +41,7 @@ class CodedCase(Case[CodedProblem, CodedAnswer]):
     """
 
     kind = "coded"
+    noun = "assignment"
 
     def __init__(
         self, problem: CodedProblem, objective: str | None, options: Mapping[str, str]
@@ -54,16 +52,6 @@ class CodedCase(Case[CodedProblem, CodedAnswer]):
         self.problem = problem
         self.objective = problem.objective_name
         self.sense = problem.sense
-
-    @property
-    def origin(self) -> InstanceInfo:
-        """Where the instance came from."""
-        return self.problem.origin
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """What was repaired or left out while reading."""
-        return self.problem.warnings
 
     def reason(self) -> Reason | None:
         """Return why there is no assignment, None if that is not seen at once."""
@@ -77,16 +65,9 @@ class CodedCase(Case[CodedProblem, CodedAnswer]):
         """Return no bounds: those on the completion law come with the methods."""
         return ()
 
-    def cost(self, answer: CodedAnswer) -> float:
-        """Return the value of an assignment, turned round if it is to be maximised."""
-        return self._signed(objective_value(self.problem, answer))
-
-    def number(self, cost: float) -> float:
-        """Return the value that a cost stands for."""
-        return self._signed(cost) + 0.0  # no negative zero
-
-    def _signed(self, value: float) -> float:
-        return -value if self.sense is Sense.MAX else value
+    def value(self, answer: CodedAnswer) -> float:
+        """Return the value of an assignment."""
+        return objective_value(self.problem, answer)
 
     def report(self, answer: object) -> CheckReport:
         """Return what the checker says of an assignment."""
@@ -101,39 +82,18 @@ class CodedCase(Case[CodedProblem, CodedAnswer]):
         """Return what is wrong with the claims about an assignment."""
         return check_claims(self.problem, report, self.claims(claim))
 
-    def prepare(self, start: object) -> tuple[CodedAnswer | None, list[str]]:
-        """Return a checked assignment to start from, None if it breaks a rule, and warnings.
+    def taken(self, given: object) -> bool:
+        """Whether something is an assignment."""
+        return isinstance(given, CodedAnswer)
 
-        Raises
-        ------
-        InputError
-            If a document cannot be read.
-        """
-        given = start.answer if isinstance(start, CodedResult) else start
-        if isinstance(given, bytes):
-            given = read_solution(given, self.problem).answer
-        if given is None:
-            return None, ["the warm start holds no assignment and is not used"]
-        if not isinstance(given, CodedAnswer):
-            raise InputError("a warm start is a result, an assignment or a solution document")
-        report = self.report(given)
-        if not report.valid:
-            return None, [f"the warm start is not used: {report.violations[0].message}"]
-        return given, []
+    def placed(self, given: object) -> CodedAnswer | None:
+        """Return an assignment as it is."""
+        return given if isinstance(given, CodedAnswer) else None
 
     def result(self, answer: CodedAnswer | None, ending: Ending) -> CodedResult:
         """Return the result."""
         common = {field.name: getattr(ending, field.name) for field in fields(ending)}
         return CodedResult(kind="coded", answer=answer, **common)
-
-    def slack(self, cost: float, bound: float) -> float:
-        """Return the distance up to which a continuous objective counts as proved."""
-        return _PROVED * max(abs(cost), abs(bound))
-
-    @property
-    def tolerance(self) -> float:
-        """The tolerance of a proof."""
-        return _PROVED
 
 
 def _goal(

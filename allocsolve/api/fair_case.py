@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, cast
 
-from allocsolve.api.case import Case, Ending
-from allocsolve.models.errors import InputError, UsageError, suggest
+from allocsolve.api.case import Ending
+from allocsolve.api.real_case import RealCase
+from allocsolve.models.errors import UsageError, suggest
 from allocsolve.models.fair.allocation import Allocation, place
 from allocsolve.models.fair.answer import FairAnswer, FairResult
 from allocsolve.models.fair.bounds import lower_bounds
 from allocsolve.models.fair.check import check
-from allocsolve.models.fair.claims import PROVED, check_claims
+from allocsolve.models.fair.claims import check_claims
 from allocsolve.models.fair.data import Goal
 from allocsolve.models.fair.objectives import counted, evaluate, sense_of
 from allocsolve.models.fair.problem import FairProblem
@@ -22,14 +23,11 @@ from allocsolve.models.fair.verify import verify_reason
 from allocsolve.models.result import (
     BoundOf,
     CheckReport,
-    InstanceInfo,
     RealBound,
     Reason,
-    Sense,
     Violation,
 )
 from allocsolve.report.claims import Claim
-from allocsolve.report.fair_results import read_solution
 
 if TYPE_CHECKING:
     from allocsolve.models.fair.settings import Settings
@@ -39,7 +37,7 @@ __all__ = ["FairCase"]
 _NASH = ("nash", "nash_sharing_incentive")
 
 
-class FairCase(Case[FairProblem, FairAnswer]):
+class FairCase(RealCase[FairProblem, FairAnswer]):
     """A ``fair`` problem with its objective; costs are values, negative if to be maximised.
 
     Raises
@@ -49,6 +47,7 @@ class FairCase(Case[FairProblem, FairAnswer]):
     """
 
     kind = "fair"
+    noun = "allocation"
 
     def __init__(
         self, problem: FairProblem, objective: str | None, options: Mapping[str, str]
@@ -65,16 +64,6 @@ class FairCase(Case[FairProblem, FairAnswer]):
         self.problem = problem.aiming_at(self.objective, self.settings)
         self.sense = sense_of(problem, self.objective)
 
-    @property
-    def origin(self) -> InstanceInfo:
-        """Where the instance came from."""
-        return self.problem.origin
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """What was repaired or left out while reading."""
-        return self.problem.warnings
-
     def reason(self) -> Reason | None:
         """Return why there is no allocation, None if that is not seen at once."""
         return find_reason(self.problem, self.objective)
@@ -86,18 +75,11 @@ class FairCase(Case[FairProblem, FairAnswer]):
     def bounds(self) -> Sequence[BoundOf[float]]:
         """Return bounds on the cost, the best first."""
         found = lower_bounds(self.problem, self.objective, self.settings)
-        return [RealBound(self._signed(b.value), b.source, b.detail) for b in found]
+        return [RealBound(self.signed(b.value), b.source, b.detail) for b in found]
 
-    def cost(self, answer: FairAnswer) -> float:
-        """Return the value of an allocation, turned round if it is to be maximised."""
-        return self._signed(evaluate(answer, self.objective, self.settings))
-
-    def number(self, cost: float) -> float:
-        """Return the value that a cost stands for."""
-        return self._signed(cost) + 0.0  # no negative zero
-
-    def _signed(self, value: float) -> float:
-        return -value if self.sense is Sense.MAX else value
+    def value(self, answer: FairAnswer) -> float:
+        """Return the value of an allocation."""
+        return evaluate(answer, self.objective, self.settings)
 
     def report(self, answer: object) -> CheckReport:
         """Return what the checker says of an allocation."""
@@ -108,51 +90,27 @@ class FairCase(Case[FairProblem, FairAnswer]):
         """Return what is wrong with the claims about an allocation."""
         return check_claims(
             self.problem,
-            self._placed(claim.answer),
+            self.placed(claim.answer),
             report,
             self.claims(claim),
             name=self.objective,
             settings=self.settings,
         )
 
-    def _placed(self, answer: object) -> FairAnswer | None:
-        if isinstance(answer, Allocation):
-            return place(self.problem, answer).answer
-        return answer if isinstance(answer, FairAnswer) else None
+    def taken(self, given: object) -> bool:
+        """Whether something is an allocation, by numbers or by ids."""
+        return isinstance(given, FairAnswer | Allocation)
 
-    def prepare(self, start: object) -> tuple[FairAnswer | None, list[str]]:
-        """Return a checked allocation to start from, None if it breaks a rule, and warnings.
-
-        Raises
-        ------
-        InputError
-            If a document cannot be read.
-        """
-        given = start.answer if isinstance(start, FairResult) else start
-        if isinstance(given, bytes):
-            given = read_solution(given, self.problem).answer
-        if given is None:
-            return None, ["the warm start holds no allocation and is not used"]
-        if not isinstance(given, FairAnswer | Allocation):
-            raise InputError("a warm start is a result, an allocation or a solution document")
-        report = self.report(given)
-        if not report.valid:
-            return None, [f"the warm start is not used: {report.violations[0].message}"]
-        return given if isinstance(given, FairAnswer) else place(self.problem, given).answer, []
+    def placed(self, given: object) -> FairAnswer | None:
+        """Return an allocation by numbers; None if its ids do not fit, or it is none."""
+        if isinstance(given, Allocation):
+            return place(self.problem, given).answer
+        return given if isinstance(given, FairAnswer) else None
 
     def result(self, answer: FairAnswer | None, ending: Ending) -> FairResult:
         """Return the result."""
         common = {field.name: getattr(ending, field.name) for field in fields(ending)}
         return FairResult(kind="fair", answer=answer, **common)
-
-    def slack(self, cost: float, bound: float) -> float:
-        """Return the distance up to which a continuous objective counts as proved."""
-        return PROVED * (self.gap_scale or max(abs(cost), abs(bound)))
-
-    @property
-    def tolerance(self) -> float:
-        """The tolerance of a proof."""
-        return PROVED
 
     @property
     def gap_scale(self) -> float | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeAlias, cast
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from allocsolve.api.case import Case
 from allocsolve.api.cases import case_of
@@ -21,6 +20,7 @@ from allocsolve.models.result import Bound, CheckReport, Result, SolverProof, St
 from allocsolve.report.bounds import BoundReport, bound_report
 from allocsolve.report.checks import ClaimEntry, ClaimReport
 from allocsolve.report.claims import Claim, claim_of_result
+from allocsolve.report.documents import read_solution
 from allocsolve.solvers.control import Control, Limits, Token
 from allocsolve.solvers.routes import BOUNDS
 
@@ -44,12 +44,6 @@ _RULES_OF_CLAIMS = {
     "sense": ("sense",),
     "gap": ("gap",),
 }
-_READERS = {
-    "dag": "allocsolve.report.results",
-    "coded": "allocsolve.report.coded_results",
-    "fair": "allocsolve.report.fair_results",
-}
-"""The module of each kind that reads its solution documents."""
 
 
 def check(problem: Problem, answer: Answer) -> ClaimReport:
@@ -108,9 +102,7 @@ def claim_of(problem: Problem, answer: Answer) -> Claim[object]:
         If a document cannot be read.
     """
     if isinstance(answer, bytes):
-        module = importlib.import_module(_READERS[problem.kind])
-        read = cast("Callable[[bytes, Problem], Claim[object]]", module.read_solution)
-        return read(answer, problem)
+        return read_solution(problem.kind, answer, problem)
     return claim_of_result(answer) if isinstance(answer, Result) else Claim(answer)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from fractions import Fraction
-from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from allocsolve.models.dag.answer import DagResult, Schedule, ScheduledTask
 from allocsolve.models.dag.check import check
@@ -14,7 +13,8 @@ from allocsolve.models.dag.dispatch import serial_schedule
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.surplus import core_of
 from allocsolve.models.errors import InputError
-from allocsolve.report.results import read_solution
+from allocsolve.report.claims import Claim
+from allocsolve.report.documents import read_solution, read_solution_file
 
 __all__ = ["WarmStart", "prepare"]
 
@@ -49,19 +49,14 @@ def _entries(problem: DagProblem, start: WarmStart) -> Sequence[ScheduledTask] |
     if isinstance(start, Schedule):
         return start.entries()
     if isinstance(start, bytes):
-        return read_solution(start, problem).answer
+        return _claimed(read_solution("dag", start, problem))
     if isinstance(start, str | os.PathLike):
-        return _entries_of_file(problem, Path(start))
+        return _claimed(read_solution_file("dag", start, problem))
     return start
 
 
-def _entries_of_file(problem: DagProblem, path: Path) -> Sequence[ScheduledTask] | None:
-    try:
-        return read_solution(path.read_bytes(), problem).answer
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", source=str(path)) from None
-    except InputError as error:
-        raise error.located(str(path)) from None
+def _claimed(claim: Claim[object]) -> Sequence[ScheduledTask] | None:
+    return cast("Sequence[ScheduledTask] | None", claim.answer)
 
 
 def _exactly(problem: DagProblem, entries: Sequence[ScheduledTask]) -> Schedule | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeVar
@@ -13,7 +15,17 @@ from allocsolve.instances import strict_json
 from allocsolve.models.errors import InputError
 from allocsolve.models.exact import exact, plain
 
-__all__ = ["Record", "builtins", "decode", "encode", "loads", "snap", "to_record"]
+__all__ = [
+    "Record",
+    "builtins",
+    "decode",
+    "encode",
+    "finite",
+    "floats",
+    "loads",
+    "snap",
+    "to_record",
+]
 
 RecordT = TypeVar("RecordT")
 
@@ -101,6 +113,22 @@ def snap(value: Fraction, tick: Fraction) -> Fraction:
     """
     nearest = round(value / tick) * tick
     return nearest if float(nearest) == float(value) else value
+
+
+def finite(value: float | None) -> float | None:
+    """Return a number as documents hold it; None where it is infinite or no number."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def floats(value: object) -> object:
+    """Return a value as JSON has it, exact numbers as floats; None for what is not finite."""
+    if isinstance(value, Mapping):
+        return {str(key): floats(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [floats(item) for item in value]
+    if isinstance(value, Fraction | Decimal):
+        value = float(value)
+    return finite(value) if isinstance(value, float) else value
 
 
 def _decode_number(kind: type, value: object) -> object:

@@ -13,7 +13,7 @@ from allocsolve.models.arrays import FloatArray
 from allocsolve.models.errors import NoSolution
 from allocsolve.models.fitting import Fit, FitTest
 from allocsolve.models.nodes import Law, RuntimeLaw, law_from
-from allocsolve.report.codec import Record, builtins, decode, encode
+from allocsolve.report.codec import Record, builtins, decode, encode, finite
 
 __all__ = [
     "FitDocument",
@@ -176,11 +176,11 @@ def _entry(fit: Fit) -> LawFitEntry:
         law=fit.law.to_record(),
         option=_option(fit.law),
         parameters=fit.parameters,
-        mean=_finite(fit.law.mean()),
-        log_likelihood=_finite(fit.log_likelihood),
+        mean=finite(fit.law.mean()),
+        log_likelihood=finite(fit.log_likelihood),
         meets_every_duration=None if has_density else fit.log_likelihood > 0,
-        aic=_finite(fit.aic),
-        bic=_finite(fit.bic),
+        aic=finite(fit.aic),
+        bic=finite(fit.bic),
         kolmogorov_smirnov=_test_entry(fit.kolmogorov_smirnov),
         anderson_darling=_test_entry(fit.anderson_darling),
     )
@@ -192,10 +192,6 @@ def _option(law: RuntimeLaw) -> str | None:
         return None
     pairs = (f"{field}={float(getattr(law, field))!r}" for field in law.fields)
     return f"{law.name}:{','.join(pairs)}"
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def _test_entry(test: FitTest | None) -> TestEntry | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from allocsolve.models.dag.answer import DagResult, Schedule, ScheduledTask
 from allocsolve.models.dag.problem import DagProblem
@@ -31,14 +30,9 @@ from allocsolve.report.solution import (
     ScheduleEntry,
     SolverEntry,
     decode_solution,
-    encode_solution,
 )
 
-if TYPE_CHECKING:
-    pass
-
 __all__ = [
-    "document_to_bytes",
     "read_result",
     "read_solution",
     "result_to_document",
@@ -62,11 +56,6 @@ def _schedule_entries(entries: Sequence[ScheduledTask]) -> list[ScheduleEntry]:
         )
         for entry in entries
     ]
-
-
-def document_to_bytes(document: DagSolution) -> bytes:
-    """Return a solution document as strict JSON."""
-    return encode_solution(document)
 
 
 def read_solution(data: bytes, problem: DagProblem) -> Claim[tuple[ScheduledTask, ...]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import cast
 
 from msgspec import UNSET, UnsetType
 
 from allocsolve.models.dag.answer import Appraisal, Robustness
+from allocsolve.report.codec import finite, floats
 from allocsolve.report.solution import AppraisalEntry, RobustEntry
 
 __all__ = ["robust_entry", "robustness"]
@@ -22,7 +23,7 @@ def robust_entry(of: Robustness | None) -> RobustEntry | UnsetType:
         chosen=_entry(of.chosen),
         nominal=_entry(of.nominal),
         price=of.price,
-        gain=None if of.gain is None else _finite(of.gain),
+        gain=finite(of.gain),
         source=of.source,
         candidates=of.candidates,
         replications=of.replications,
@@ -34,13 +35,9 @@ def robust_entry(of: Robustness | None) -> RobustEntry | UnsetType:
 def _entry(of: Appraisal) -> AppraisalEntry:
     return AppraisalEntry(
         makespan=of.makespan,
-        value=_finite(of.value),
-        ci=(_finite(of.ci[0]), _finite(of.ci[1])),
+        value=finite(of.value),
+        ci=(finite(of.ci[0]), finite(of.ci[1])),
     )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def robustness(entry: RobustEntry | UnsetType | None) -> Robustness | None:
@@ -55,21 +52,8 @@ def robustness(entry: RobustEntry | UnsetType | None) -> Robustness | None:
         candidates=entry.candidates,
         replications=entry.replications,
         seed=entry.seed,
-        law=None if entry.law is None else _floats(entry.law),
+        law=cast("dict[str, object] | None", floats(entry.law)),
     )
-
-
-def _floats(law: dict[str, Any]) -> dict[str, object]:
-    """Return a law with numbers as floats; documents are read with exact decimals."""
-    return {key: _plain(value) for key, value in law.items()}
-
-
-def _plain(value: Any) -> object:  # noqa: ANN401  # any JSON value
-    if isinstance(value, dict):
-        return _floats(value)
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return value if isinstance(value, str | int) or value is None else float(value)
 
 
 def _appraisal(entry: AppraisalEntry) -> Appraisal:

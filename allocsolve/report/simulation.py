@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from decimal import Decimal
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
 from msgspec import UNSET, UnsetType
@@ -15,7 +13,7 @@ from allocsolve.models.errors import InputError, UsageError
 from allocsolve.models.execution.outcome import Comparison, Interval, Replication, Simulation
 from allocsolve.models.laws_base import vector
 from allocsolve.models.result import InstanceInfo
-from allocsolve.report.codec import Record, builtins, decode, encode
+from allocsolve.report.codec import Record, builtins, decode, encode, finite, floats
 from allocsolve.report.solution import InstanceEntry
 
 __all__ = [
@@ -141,22 +139,22 @@ def _estimate(of: Simulation) -> dict[str, Any]:
         "precision": of.dtype,
         "seed": of.seed,
         "replications": of.replications,
-        "mean": _finite(of.mean),
+        "mean": finite(of.mean),
         "infinite": True if of.infinite else UNSET,
         "mean_ci": _ends(of.mean_ci),
-        "std": _finite(of.std),
-        "quantiles": {_key(q): _finite(value) for q, value in of.quantiles.items()},
+        "std": finite(of.std),
+        "quantiles": {_key(q): finite(value) for q, value in of.quantiles.items()},
         "quantile_cis": {_key(q): _ends(ci) for q, ci in of.quantile_cis.items()},
         "deadline": None if of.deadline is None else float(of.deadline),
         "deadline_probability": of.deadline_probability,
         "deadline_ci": _ends(of.deadline_ci),
-        "planned": None if of.planned is None else _finite(of.planned),
+        "planned": finite(of.planned),
         "utilisation": dict(of.utilisation),
-        "wasted_work": _finite(of.wasted_work),
+        "wasted_work": finite(of.wasted_work),
         "criticality": None if of.criticality is None else dict(of.criticality),
         "detailed_replications": of.detailed,
-        "extra": cast("dict[str, Any]", _plain(of.extra)) or UNSET,
-        "samples": [_finite(x) for x in of.samples.tolist()] if of.samples is not None else UNSET,
+        "extra": cast("dict[str, Any]", floats(of.extra)) or UNSET,
+        "samples": [finite(x) for x in of.samples.tolist()] if of.samples is not None else UNSET,
         "examples": [_example(one) for one in of.examples] if full else UNSET,
         "warnings": list(of.warnings),
     }
@@ -166,23 +164,8 @@ def _key(q: float) -> str:
     return repr(q)
 
 
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
 def _ends(interval: Interval | None) -> Ends | None:
-    return None if interval is None else (_finite(interval[0]), _finite(interval[1]))
-
-
-def _plain(value: object) -> object:
-    """Return a value as JSON has it; what is infinite or no number is null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, Fraction | Decimal):
-        value = float(value)
-    return _finite(value) if isinstance(value, float) else value
+    return None if interval is None else (finite(interval[0]), finite(interval[1]))
 
 
 def _pair(of: Comparison) -> ComparisonEntry:
@@ -192,7 +175,7 @@ def _pair(of: Comparison) -> ComparisonEntry:
         mean_difference=of.mean_difference,
         ci=_ends(of.ci),
         probability_first_better=of.probability_first_better,
-        variance_reduction=None if of.mean_difference is None else _finite(of.variance_reduction),
+        variance_reduction=None if of.mean_difference is None else finite(of.variance_reduction),
     )
 
 
@@ -200,9 +183,9 @@ def _example(of: Replication) -> ReplicationEntry:
     return ReplicationEntry(
         label=of.label,
         number=of.number,
-        value=_finite(of.value),
-        start=[_finite(x) for x in of.start.tolist()],
-        end=[_finite(x) for x in of.end.tolist()],
+        value=finite(of.value),
+        start=[finite(x) for x in of.start.tolist()],
+        end=[finite(x) for x in of.end.tolist()],
         node=list(of.node),
     )
 
@@ -280,7 +263,7 @@ def _simulation(entry: EstimateEntry, path: str) -> Simulation:
         else tuple(_replication(one) for one in entry.examples),
         extra={}
         if isinstance(entry.extra, UnsetType)
-        else cast("dict[str, object]", _plain(entry.extra)),
+        else cast("dict[str, object]", floats(entry.extra)),
         warnings=tuple(entry.warnings),
     )
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from allocsolve.models.claims import Claims, Measures, judge_claims
+from allocsolve.models.claims import PROVED, Claims, Measures, judge_claims
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.verify import verify_reason
 from allocsolve.models.result import CheckReport, Violation
 
 __all__ = ["check_claims"]
-
-_TOLERANCE = 1e-8
-"""Relative difference of values of continuous objectives that counts as none."""
 
 
 def check_claims(
@@ -36,4 +33,4 @@ def check_claims(
 
 
 def _equal(a: int | float, b: int | float) -> bool:
-    return math.isclose(a, b, rel_tol=_TOLERANCE, abs_tol=1e-12)
+    return math.isclose(a, b, rel_tol=PROVED, abs_tol=1e-12)

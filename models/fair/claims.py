@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from functools import partial
 
-from allocsolve.models.claims import Claims, Measures, judge_claims
+from allocsolve.models.claims import PROVED, Claims, Measures, judge_claims
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.certificates import TIGHT, price_bound
 from allocsolve.models.fair.objectives import gap as gap_of
@@ -18,9 +18,6 @@ from allocsolve.models.fair.weighted import weighted_bound
 from allocsolve.models.result import CheckReport, Status, Violation
 
 __all__ = ["PROVED", "check_claims", "price_gap"]
-
-PROVED = 1e-8
-"""Gap up to which a continuous objective counts as proved."""
 
 _ROUNDING = 1e-9
 

@@ -37,11 +37,11 @@ from allocsolve.report.checks import (
 )
 from allocsolve.report.codec import snap
 from allocsolve.report.results import (
-    document_to_bytes,
     read_result,
     read_solution,
     result_to_document,
 )
+from allocsolve.report.solution import encode_solution
 
 HAND = '{"schema": "allocsolve.solution/1", "kind": "dag", "schedule": %s%s}'
 GOOD = (
@@ -85,18 +85,18 @@ def _result(problem: DagProblem, reason: Reason | None = None) -> DagResult:
 def test_a_result_comes_back_unchanged(thirds: DagProblem, reason: Reason | None) -> None:
     """Whoever stores a document must not lose anything of the result."""
     result = _result(thirds, reason)
-    data = document_to_bytes(result_to_document(result))
+    data = encode_solution(result_to_document(result))
     back = read_result(data, thirds)
     assert back.replace(answer=None) == result.replace(answer=None)
     assert (back.answer is None) == (result.answer is None)
     if back.answer is not None:
         assert back.schedule.entries() == result.schedule.entries()
-    assert document_to_bytes(result_to_document(back)) == data
+    assert encode_solution(result_to_document(back)) == data
 
 
 def test_unknown_numbers_are_null(thirds: DagProblem) -> None:
     """JSON has no NaN; a reader must see that a number is not there."""
-    data = document_to_bytes(result_to_document(_result(thirds, SolverProof())))
+    data = encode_solution(result_to_document(_result(thirds, SolverProof())))
     objective = json.loads(data)["objective"]
     assert [objective[key] for key in ("value", "bound", "gap")] == [None, None, None]
 

@@ -13,8 +13,9 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
 from allocsolve.report.bounds import encode_bounds
 from allocsolve.report.checks import check_document, encode_check
-from allocsolve.report.results import document_to_bytes, result_to_document
+from allocsolve.report.results import result_to_document
 from allocsolve.report.schemas import RECORDS, schema_text
+from allocsolve.report.solution import encode_solution
 
 
 def _validator(name: str) -> jsonschema.Draft202012Validator:
@@ -46,7 +47,7 @@ def test_an_unknown_document_is_named() -> None:
 def test_solutions_obey_their_schema(project: DagProblem, limit: float) -> None:
     """Whoever validates our output against our schema must never fail."""
     result = allocsolve.solve(project, time_limit=limit, threads=1)
-    _validator("solution").validate(json.loads(document_to_bytes(result_to_document(result))))
+    _validator("solution").validate(json.loads(encode_solution(result_to_document(result))))
 
 
 def test_infeasible_solutions_obey_their_schema(project: DagProblem) -> None:
@@ -54,7 +55,7 @@ def test_infeasible_solutions_obey_their_schema(project: DagProblem) -> None:
     late = project.replace(tasks=[*project.tasks[:2], _with_deadline(project)])
     result = allocsolve.solve(late, time_limit=5, threads=1)
     assert result.status == "INFEASIBLE"
-    _validator("solution").validate(json.loads(document_to_bytes(result_to_document(result))))
+    _validator("solution").validate(json.loads(encode_solution(result_to_document(result))))
 
 
 def _with_deadline(project: DagProblem) -> allocsolve.Task:

@@ -19,7 +19,8 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reason_types import NoEligibleNode
 from allocsolve.models.errors import FeatureRefused, NoSolution, UsageError
 from allocsolve.models.result import Bound, SolverInfo, SolverProof, Status, Termination
-from allocsolve.report.results import document_to_bytes, result_to_document
+from allocsolve.report.results import result_to_document
+from allocsolve.report.solution import encode_solution
 from allocsolve.solvers.control import Control, Outcome, Proof, Token
 
 Method = Callable[[DagProblem, Control[Schedule]], Outcome]
@@ -221,7 +222,7 @@ def _warm_starts(problem: DagProblem) -> dict[str, object]:
         "schedule": good,
         "entries": good.entries(),
         "result": result,
-        "document": document_to_bytes(result_to_document(result)),
+        "document": encode_solution(result_to_document(result)),
     }
 
 
@@ -399,7 +400,7 @@ def test_nothing_to_do_is_optimal() -> None:
 def test_a_claim_is_judged_with_its_answer(project: DagProblem) -> None:
     """A right schedule with a wrong value is a wrong document."""
     result = allocsolve.solve(project, time_limit=20, threads=1)
-    document = document_to_bytes(result_to_document(result))
+    document = encode_solution(result_to_document(result))
     wrong = document.replace(b'"value": 7', b'"value": 6')
     report = allocsolve.check(project, wrong)
     assert [violation.rule for violation in report.violations] == ["objective_value", "gap"]

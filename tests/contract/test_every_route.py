@@ -13,7 +13,8 @@ from allocsolve.instances.catalogue import bundled
 from allocsolve.models.dag.check import verify_reason
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.result import SolverProof, Status, Termination
-from allocsolve.report.results import document_to_bytes, read_result, result_to_document
+from allocsolve.report.results import read_result, result_to_document
+from allocsolve.report.solution import encode_solution
 from allocsolve.solvers.routes import METHODS, Method
 
 LIMIT = 10.0
@@ -218,8 +219,7 @@ def test_the_same_seed_gives_the_same_bytes(method: Method, name: str) -> None:
     assert first.deterministic
     again = _solve(method.name, name)
     documents = [
-        document_to_bytes(result_to_document(result.replace(timing={})))
-        for result in (first, again)
+        encode_solution(result_to_document(result.replace(timing={}))) for result in (first, again)
     ]
     assert documents[0] == documents[1]
 
@@ -239,9 +239,9 @@ def test_the_time_limit_holds(method: Method, name: str, limit: float) -> None:
 def test_documents_come_back_unchanged(method: Method, name: str) -> None:
     """A document is the whole result: nothing may be lost on the way to JSON and back."""
     result = _result(method, name)
-    written = document_to_bytes(result_to_document(result))
+    written = encode_solution(result_to_document(result))
     again = read_result(written, _problem(name))
-    assert document_to_bytes(result_to_document(again)) == written
+    assert encode_solution(result_to_document(again)) == written
     assert (again.status, again.objective) == (result.status, result.objective)
 
 

@@ -14,8 +14,9 @@ from allocsolve.models.dag.data import Edge, Node, Task
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
 from allocsolve.models.nodes import Exponential, Law, Pareto
-from allocsolve.report.results import document_to_bytes, read_result, result_to_document
+from allocsolve.report.results import read_result, result_to_document
 from allocsolve.report.schemas import schema_text
+from allocsolve.report.solution import encode_solution
 from allocsolve.solvers.control import Limits, Token
 from allocsolve.solvers.dag.robust import RobustRequest
 from allocsolve.solvers.dag.robust_candidates import Pool, PoolControl, add_expected, add_lists
@@ -68,7 +69,7 @@ def test_the_same_choice_every_time(straggling: DagProblem, result: DagResult) -
     """With one thread and no limit the document is the same but for its timing."""
     again = allocsolve.solve(straggling, method="heft", robust="q=0.95", threads=1, time_limit=None)
     first, second = (
-        document_to_bytes(result_to_document(one.replace(timing={}))) for one in (result, again)
+        encode_solution(result_to_document(one.replace(timing={}))) for one in (result, again)
     )
     assert result.deterministic
     assert first == second
@@ -76,7 +77,7 @@ def test_the_same_choice_every_time(straggling: DagProblem, result: DagResult) -
 
 def test_the_document_tells_the_price(straggling: DagProblem, result: DagResult) -> None:
     """What was chosen, what was given up, and by which draws; the document reads back."""
-    data = document_to_bytes(result_to_document(result))
+    data = encode_solution(result_to_document(result))
     document = json.loads(data)
     jsonschema.Draft202012Validator(json.loads(schema_text("solution"))).validate(document)
     told = document["robust"]
@@ -89,7 +90,7 @@ def test_without_a_choice_there_is_nothing_to_tell(straggling: DagProblem) -> No
     """Documents of ordinary runs stay as they were."""
     plain = allocsolve.solve(straggling, method="heft", threads=1)
     assert plain.robust is None
-    assert b'"robust"' not in document_to_bytes(result_to_document(plain))
+    assert b'"robust"' not in encode_solution(result_to_document(plain))
 
 
 def test_a_project_is_chosen_too() -> None:
