@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from allocsolve.models.errors import UsageError, suggest
 from allocsolve.models.execution.policies import ListDispatch, Speculate
+from allocsolve.models.execution.request import SimulationRequest
 from allocsolve.models.nodes import RuntimeLaw, law_from
 from allocsolve.models.ports import Dispatcher, SharePolicy
 
 if TYPE_CHECKING:
     from allocsolve.instances.kinds import Problem
 
-__all__ = ["NAMES", "PolicyLike", "PolicyList", "policies_of", "policy_name"]
+__all__ = ["NAMES", "PolicyLike", "PolicyList", "policies_of", "policy_name", "refuse_idle"]
 
 PolicyLike: TypeAlias = str | Dispatcher | SharePolicy | None
 """A name, an object that decides, or None for the plan as it is."""
@@ -29,6 +32,27 @@ have run twice as long as planned; by default 1.5 times the median of the runtim
 Apache Spark)."""
 
 _LATE = 1.5
+
+_ASKS = {"dag": "dispatch", "fair": "shares"}
+"""The method that makes an object a policy, by kind."""
+
+_ALLOWED = {
+    "dag": f"{', '.join(NAMES)}, or an object with the method dispatch",
+    "coded": "static",
+    "fair": "static, or an object with the method shares",
+}
+
+_COMMON = ("replications", "precision", "seed", "quantiles", "deadline", "threads", "law")
+_HONOURED = {
+    "dag": (*_COMMON, "link_law", "starts", "dtype", "keep_samples"),
+    "coded": (*_COMMON, "keep_samples"),
+    "fair": (*_COMMON, "keep_samples"),
+}
+"""Fields of a request that have an effect, by kind."""
+
+_PLAN_ONLY = ("link_law", "starts")
+"""Fields that have no effect where a policy decides: it starts tasks as soon as it can, and
+transfers are as planned."""
 
 
 def policies_of(
@@ -50,10 +74,38 @@ def policy_name(policy: Dispatcher | SharePolicy | None) -> str:
     return "static" if policy is None else policy.name
 
 
+def refuse_idle(
+    kind: str, request: SimulationRequest, policies: Sequence[Dispatcher | SharePolicy | None]
+) -> None:
+    """Refuse a request with a field that has no effect.
+
+    Raises
+    ------
+    UsageError
+        If a field that is not at its default means nothing for the kind, or under the policies.
+    """
+    honoured, whom = _HONOURED[kind], f"kind '{kind}'"
+    decider = next((one for one in policies if one is not None), None)
+    if kind == "dag" and decider is not None:
+        honoured = tuple(name for name in honoured if name not in _PLAN_ONLY)
+        whom = f"policy '{decider.name}'"
+    for each in fields(request):
+        if each.name not in honoured and getattr(request, each.name) != each.default:
+            allowed = ", ".join(honoured)
+            raise UsageError(f"{each.name} has no effect on {whom}\n  allowed: {allowed}")
+
+
 def _policy(
     given: PolicyLike, problem: Problem, law: RuntimeLaw | None
 ) -> Dispatcher | SharePolicy | None:
+    if given is None:
+        return None
     if not isinstance(given, str):
+        if not hasattr(given, _ASKS.get(problem.kind, "")):
+            raise UsageError(
+                f"{type(given).__name__} is no policy for kind '{problem.kind}'"
+                f"\n  allowed: {_ALLOWED[problem.kind]}"
+            )
         return given
     name, _, setting = given.partition(":")
     if name not in NAMES:
@@ -67,7 +119,7 @@ def _policy(
     if problem.kind != "dag":
         raise UsageError(
             f"policy '{name}' re-schedules tasks, and kind '{problem.kind}' has none"
-            "\n  allowed: static"
+            f"\n  allowed: {_ALLOWED[problem.kind]}"
         )
     return ListDispatch() if name == "redispatch" else _speculate(setting, problem, law)
 

@@ -6,18 +6,18 @@ import importlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import TYPE_CHECKING, Literal, Protocol, TypedDict, Unpack, cast, overload
 
 from allocsolve.api.answers import checked_answers
 from allocsolve.api.laws import LawLike, law_of, shown_law
 from allocsolve.api.machine import physical_cores
-from allocsolve.api.policies import PolicyLike, PolicyList, policies_of, policy_name
+from allocsolve.api.policies import PolicyLike, PolicyList, policies_of, policy_name, refuse_idle
 from allocsolve.models.errors import UsageError
-from allocsolve.models.execution.outcome import Comparison, Simulation
+from allocsolve.models.execution.outcome import Simulation
 from allocsolve.models.execution.request import DEFAULT_UNDER_POLICY, SimulationRequest
-from allocsolve.models.execution.runs import KERNELS, PLAIN_SECONDS, Cancelled
-from allocsolve.models.execution.summary import compare
+from allocsolve.models.execution.rounds import Cancelled
+from allocsolve.models.execution.runs import KERNELS, PLAIN_SECONDS
+from allocsolve.models.execution.summary import compare_all
 from allocsolve.models.kernels import uncompiled
 from allocsolve.models.ports import Dispatcher, SharePolicy
 from allocsolve.models.random import GROUP, FloatType
@@ -160,7 +160,7 @@ def simulate(
     NoSolution
         If a result holds no answer.
     UsageError
-        If an argument is out of range or means nothing for the kind.
+        If an argument is out of range, or has no effect on the kind or under the policy.
     InputError
         If a law or a process of the instance is impossible, or a document cannot be read.
     Cancelled
@@ -214,6 +214,7 @@ class _Run:
         self._law, self._link_law = law_of(keywords.get("law")), law_of(keywords.get("link_law"))
         self._policies = policies_of(policy, problem, self._law)
         self._request = self._asked()
+        refuse_idle(problem.kind, self._request, self._policies)
         self._answers, self._names = checked_answers(problem, answers, keywords.get("names"))
 
     def _asked(self) -> SimulationRequest:
@@ -249,7 +250,9 @@ class _Run:
         if not parts:
             raise Cancelled("interrupted before anything was drawn")
         together = [one for part in parts for one in self._named(part)]
-        pairs = _pairs_of_policies(together) if len(parts) > 1 else _all_pairs(together)
+        pairs = together[0].comparison
+        if len(parts) > 1:
+            pairs = compare_all(together, [one.samples for one in together])
         return [one.replace(comparison=pairs) for one in self._without_samples(together)]
 
     def _replay(self, policy: Dispatcher | SharePolicy | None, number: int) -> list[Simulation]:
@@ -312,7 +315,6 @@ class _Run:
                 name=f"{one.name} ({name})" if several else one.name,
                 instance=self._origin(),
                 extra={**one.extra, "asked": asked},
-                warnings=(*one.warnings, *self._missing(part)),
             )
             for one in part.found
         ]
@@ -320,11 +322,6 @@ class _Run:
     def _origin(self) -> InstanceInfo:
         origin = self._problem.origin
         return origin if origin.name else replace(origin, name=self._problem.name)
-
-    def _missing(self, part: _Part) -> tuple[str, ...]:
-        if len(part.found) == len(self._answers):
-            return ()
-        return (f"interrupted: {len(part.found)} of {len(self._answers)} answers were replayed",)
 
     def _without_samples(self, found: list[Simulation]) -> list[Simulation]:
         if self._keywords.get("keep_samples", False):
@@ -337,28 +334,3 @@ def _deadline(problem: Problem, given: float | None) -> float | None:
         return given
     known = cast("CodedProblem", problem).objective.deadline
     return None if known is None else float(known)
-
-
-def _all_pairs(found: Sequence[Simulation]) -> tuple[Comparison, ...] | None:
-    """Return every pair once, in the order of the answers."""
-    seen: dict[frozenset[str], Comparison] = {}
-    for one in found:
-        for pair in one.comparison or ():
-            seen.setdefault(frozenset((pair.first, pair.second)), pair)
-    return tuple(seen.values()) or None
-
-
-def _pairs_of_policies(found: Sequence[Simulation]) -> tuple[Comparison, ...] | None:
-    """Compare every two simulations by the replications that both have."""
-    pairs = []
-    for first, second in combinations(found, 2):
-        if first.samples is None or second.samples is None:
-            continue
-        common = min(len(first.samples), len(second.samples))
-        if common < 2:
-            continue
-        pair = compare((first.name, second.name), first.samples[:common], second.samples[:common])
-        if first.infinite or second.infinite:
-            pair = replace(pair, mean_difference=None, ci=None)
-        pairs.append(pair)
-    return tuple(pairs) or None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,22 +12,24 @@ from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.arrivals import Arrivals
 from allocsolve.models.coded.completion import Completion, completion_of
 from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.execution.rounds import Watch
 from allocsolve.models.random import GROUP, uniforms
 
-__all__ = ["CodedReplay", "Samples"]
+__all__ = ["CodedReplay", "Counts"]
 
 _BLOCK = 2**20
 """Numbers that are held at once for each answer."""
 
+_FIRST = GROUP
+"""Replications of the first round."""
+
 
 @dataclass(frozen=True, eq=False)
-class Samples:
-    """Replications of one answer.
+class Counts:
+    """What was counted of one answer, over all replications.
 
     Attributes
     ----------
-    times
-        float64 (replications,), when the job was complete; infinite if it never is.
     busy
         float64 (n,), share of the time until completion in which each node worked.
     wasted
@@ -35,7 +37,6 @@ class Samples:
         when the job was complete.
     """
 
-    times: FloatArray
     busy: FloatArray
     wasted: float
 
@@ -50,35 +51,27 @@ class CodedReplay:
     def __init__(self, problem: CodedProblem, answers: Sequence[CodedAnswer], seed: int) -> None:
         self.problem = problem
         self.seed = seed
-        self.was_cancelled = False
-        self._completions = [completion_of(problem, answer) for answer in answers]
+        self._tallies = [_Tally(completion_of(problem, answer)) for answer in answers]
         self._streams = _streams(problem)
 
-    def run(
-        self,
-        replications: int,
-        on_progress: Callable[[float], object] | None,
-        cancelled: Callable[[], bool] | None,
-    ) -> list[Samples]:
-        """Replay all answers; with scenarios each scenario is replayed once instead."""
-        tallies = [_Tally(completion) for completion in self._completions]
-        scenarios = self.problem.arrays.scenarios
-        total = replications if scenarios is None else len(scenarios)
-        for first, count in self._blocks(total):
-            for tally in tallies:
-                tally.add(self._starts(tally.completion, first, count))
-            if on_progress is not None:
-                on_progress((first + count) / total)
-            if cancelled is not None and cancelled() and first + count < total:
-                self.was_cancelled = True
-                break
-        return [tally.samples() for tally in tallies]
+    @property
+    def rounds(self) -> tuple[int, int]:
+        """Replications of the first round, and of every round at most: one block each."""
+        widest = max([1, *(len(tally.completion.arrivals.node) for tally in self._tallies)])
+        most = max(1, _BLOCK // widest // GROUP) * GROUP
+        return min(_FIRST, most), most
 
-    def _blocks(self, total: int) -> Iterator[tuple[int, int]]:
-        widest = max([1, *(len(c.arrivals.node) for c in self._completions)])
-        size = max(1, _BLOCK // widest // GROUP) * GROUP
-        for first in range(0, total, size):
-            yield first, min(size, total - first)
+    def draw(self, first: int, count: int, watch: Watch) -> list[FloatArray]:
+        """Return the times of the next replications; with scenarios, of the next scenarios."""
+        found = []
+        for k, tally in enumerate(self._tallies):
+            found.append(tally.add(self._starts(tally.completion, first, count)))
+            watch.tell((k + 1) / len(self._tallies))
+        return found
+
+    def counts(self) -> list[Counts]:
+        """Return what was counted of each answer."""
+        return [tally.counts() for tally in self._tallies]
 
     def _starts(self, completion: Completion, first: int, count: int) -> FloatArray:
         """Return the random part of each arrival, float64 (count, m): X, or a sum of draws."""
@@ -118,23 +111,22 @@ class _Tally:
 
     def __init__(self, completion: Completion) -> None:
         self.completion = completion
-        self._times: list[FloatArray] = []
         nodes = len(completion.problem.nodes)
         self._busy, self._used = np.zeros(nodes), np.zeros(nodes)
         self._span = 0.0
         self._finite = 0
 
-    def add(self, starts: FloatArray) -> None:
-        """Count replications, given the random part of each arrival."""
+    def add(self, starts: FloatArray) -> FloatArray:
+        """Count replications, given the random part of each arrival; return their times."""
         arrivals = self.completion.arrivals
         work = arrivals.scale * starts
         times = arrivals.offset + work
         done = self.completion.times(times)
-        self._times.append(done)
         finite = np.isfinite(done)
         self._finite += int(finite.sum())
         self._span += float(done[finite].sum())
         self._count_work(times[finite], done[finite])
+        return done
 
     def _count_work(self, times: FloatArray, done: FloatArray) -> None:
         problem, arrivals = self.completion.problem, self.completion.arrivals
@@ -151,11 +143,11 @@ class _Tally:
             self._busy[node] += float(busy.sum())
             self._used[node] += float(np.minimum(in_time, busy).sum())
 
-    def samples(self) -> Samples:
+    def counts(self) -> Counts:
         """Return what was counted."""
         span = self._span or 1.0
         lost = float((self._busy - self._used).sum())
-        return Samples(np.concatenate(self._times), self._busy / span, lost / max(self._finite, 1))
+        return Counts(self._busy / span, lost / max(self._finite, 1))
 
 
 def _messages(problem: CodedProblem) -> int:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from allocsolve.models.arrays import BoolArray, FloatArray
+from allocsolve.models.arrays import FloatArray
 from allocsolve.models.errors import CheckFailed, InputError
+from allocsolve.models.execution.estimate import estimate
 from allocsolve.models.execution.fair_policy import ends_under_policy
 from allocsolve.models.execution.fair_progress import (
     Draws,
@@ -24,38 +25,25 @@ from allocsolve.models.execution.fair_progress import (
     ends_under_runs,
     ends_under_shares,
 )
-from allocsolve.models.execution.fair_summary import Collector, Totals
+from allocsolve.models.execution.fair_summary import Collector
+from allocsolve.models.execution.fair_tails import tail_indices
 from allocsolve.models.execution.outcome import Simulation
-from allocsolve.models.execution.request import DEFAULT_REPLICATIONS, SimulationRequest
-from allocsolve.models.execution.summary import (
-    compare,
-    mean_interval,
-    moments,
-    quantile,
-    quantile_interval,
-    replications_needed,
-    wilson_interval,
-)
+from allocsolve.models.execution.request import SimulationRequest
+from allocsolve.models.execution.rounds import Cancelled, Watch, draw_asked, draw_number
+from allocsolve.models.execution.summary import compare_all
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.check import check
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.nodes import Deterministic, RuntimeLaw, law_from
 from allocsolve.models.ports import SharePolicy
-from allocsolve.models.random import GENERATOR
 
 __all__ = ["simulate"]
 
-_PILOT = 1024
+_FIRST, _ROUND = 64, 2**20
+"""Replications of the first round; numbers of all jobs in a round at most."""
 
-
-@dataclass(frozen=True)
-class _Run:
-    """What all replications have in common."""
-
-    request: SimulationRequest
-    laws: Laws
-    policy: SharePolicy | None
-    stop: Callable[[], bool]
+_FIRST_UNDER_POLICY, _ROUND_UNDER_POLICY = 16, 10**4
+"""The same under a policy, which is asked in every replication."""
 
 
 def simulate(
@@ -81,15 +69,18 @@ def simulate(
     on_progress
         Called with the part that is done, 0 to 1.
     cancelled
-        Asked between jobs; when it says so, the answers that are done are returned.
+        Asked several times a second; when it says so, what was drawn until then is reported,
+        with a warning.
 
     Returns
     -------
     list of Simulation
-        One for each answer. ``extra`` holds ``mean_completion_time``, ``jobs`` (mean,
-        quantiles and mean finish-time ratio of each job; null where infinite),
-        ``worst_finish_time_ratio`` (mean over the replications, null without isolated times),
-        ``never_done`` (jobs that end in no replication) and ``restart_time`` (GPU-time).
+        One for each answer; each holds the comparisons of all pairs. ``extra`` holds
+        ``mean_completion_time``, ``jobs`` (mean and mean finish-time ratio of each job, and
+        quantiles of its first ``detailed`` replications), ``worst_finish_time_ratio`` (mean over
+        the replications, null without isolated times), ``never_done`` (jobs that end in no
+        replication) and ``restart_time`` (GPU-time, which is also ``wasted_work``). Means that are
+        infinite are null, with ``infinite`` true beside them.
 
     Raises
     ------
@@ -97,24 +88,29 @@ def simulate(
         If a job has no remaining work, or a law is wrong.
     CheckFailed
         If an answer breaks a rule.
+    Cancelled
+        If ``cancelled`` said so before anything was drawn.
     """
     _require_work(problem)
     for answer in answers:
         _refuse_broken(answer)
-    laws = _laws(problem, request.law)
-    run = _Run(request, laws, policy, cancelled or (lambda: False))
+    laws, watch = _laws(problem, request.law), Watch(on_progress, cancelled)
+    replays = [_Replay(answer, request, laws, policy, cancelled) for answer in answers]
+    source, random = _Source(replays), any(laws)
+    if random:
+        steady = [bool((each.tails > 2).all()) for each in replays]
+        drawn = draw_asked(source, request, watch, has_interval=steady)
+    else:
+        drawn = draw_number(source, 1, watch)
     labels = names or [str(k + 1) for k in range(len(answers))]
-    found: list[Simulation] = []
-    samples: list[FloatArray] = []
-    for k, (label, answer) in enumerate(zip(labels, answers, strict=True)):
-        totals = _replay(answer, run)
-        if totals is None:
-            break
-        samples.append(totals.makespan)
-        found.append(_describe(answer, label, totals, run))
-        if on_progress is not None:
-            on_progress((k + 1) / len(answers))
-    return _compared(found, samples)
+    found = [
+        _describe(each, values, random=random).replace(name=label)
+        for each, values, label in zip(replays, drawn.samples, labels, strict=True)
+    ]
+    pairs = compare_all(found, drawn.samples)
+    return [
+        one.replace(comparison=pairs, warnings=(*one.warnings, *drawn.warnings)) for one in found
+    ]
 
 
 def _require_work(problem: FairProblem) -> None:
@@ -146,124 +142,94 @@ def _laws(problem: FairProblem, law: RuntimeLaw | None) -> Laws:
     return [None if isinstance(each, Deterministic) and each.value == 1 else each for each in found]
 
 
-def _replay(answer: FairAnswer, run: _Run) -> Totals | None:
-    """Replay as often as asked; None if cancelled."""
-    request = run.request
-    if not any(run.laws):
-        return _replications(answer, run, run.laws, 1)
-    if request.precision is None:
-        return _replications(answer, run, run.laws, request.replications or DEFAULT_REPLICATIONS)
-    limit = request.replications or 1_000_000
-    pilot = _replications(answer, run, run.laws, min(_PILOT, limit))
-    if pilot is None:
-        return None
-    wanted = min(replications_needed(moments(pilot.makespan), request.precision), limit)
-    return pilot if wanted <= pilot.count else _replications(answer, run, run.laws, wanted)
+class _Replay:
+    """One allocation, and what was counted of it."""
+
+    def __init__(
+        self,
+        answer: FairAnswer,
+        request: SimulationRequest,
+        laws: Laws,
+        policy: SharePolicy | None,
+        cancelled: Callable[[], bool] | None,
+    ) -> None:
+        self.answer, self.request, self.policy = answer, request, policy
+        self.tails = tail_indices(answer, laws, has_policy=policy is not None)
+        self._laws = laws
+        planned = self._ends(Draws([None] * len(laws), request.seed, 1), Watch(None, cancelled))
+        never = [ends.job for ends in planned if math.isinf(ends.end[0])]
+        self.collector = Collector(answer, request.quantiles, self.tails, never)
+        self.planned = max([0.0, *(float(e.end[0]) for e in planned if e.job not in never)])
+
+    def draw(self, first: int, count: int, watch: Watch) -> list[JobEnds]:
+        """Return what each job does in the next replications."""
+        return self._ends(Draws(self._laws, self.request.seed, count, first), watch)
+
+    def _ends(self, draws: Draws, watch: Watch) -> list[JobEnds]:
+        found = []
+        for ends in self._each(draws, watch.stops):
+            found.append(ends)
+            watch.tell(len(found) / len(self.answer))
+            if watch.stops():
+                raise Cancelled
+        if watch.stops():  # a policy that is stopped tells nothing of any job
+            raise Cancelled
+        return found
+
+    def _each(self, draws: Draws, stop: Callable[[], bool]) -> Iterable[JobEnds]:
+        """Yield what each job does, one after another."""
+        answer, jobs = self.answer, range(len(self.answer))
+        if self.policy is not None:
+            return ends_under_policy(answer.problem, self.policy, draws, stop)
+        if answer.runs is not None:
+            return ends_under_runs(answer, draws)
+        if answer.rounds is not None:
+            return map(ends_in_rounds(answer, draws, stop), jobs)
+        return (ends_under_shares(answer, job, draws) for job in jobs)
 
 
-def _replications(answer: FairAnswer, run: _Run, laws: Laws, count: int) -> Totals | None:
-    draws = Draws(laws, run.request.seed, count)
-    collector = Collector(answer, count, run.request.quantiles)
-    for ends in _ends(answer, draws, run):
-        collector.add(ends)
-        if run.stop():
-            return None
-    return collector.totals()
+@dataclass(frozen=True)
+class _Source:
+    """Allocations that are replayed together."""
+
+    replays: Sequence[_Replay]
+
+    @property
+    def rounds(self) -> tuple[int, int]:
+        """Replications of the first round, and of every round at most."""
+        jobs = max([1, *(len(each.answer) for each in self.replays)])
+        if any(each.policy is not None for each in self.replays):
+            return _FIRST_UNDER_POLICY, max(_FIRST_UNDER_POLICY, _ROUND_UNDER_POLICY // jobs)
+        return _FIRST, max(_FIRST, _ROUND // jobs)
+
+    def draw(self, first: int, count: int, watch: Watch) -> list[FloatArray]:
+        """Return the next makespans of each allocation; count all of them, or none."""
+        total = len(self.replays)
+        drawn = [
+            each.draw(first, count, watch.within(k, 1, total))
+            for k, each in enumerate(self.replays)
+        ]
+        return [
+            each.collector.add(ends, count) for each, ends in zip(self.replays, drawn, strict=True)
+        ]
 
 
-def _ends(answer: FairAnswer, draws: Draws, run: _Run) -> Iterable[JobEnds]:
-    """Yield what each job does, one after another."""
-    jobs = range(len(answer))
-    if run.policy is not None:
-        return ends_under_policy(answer.problem, run.policy, draws, run.stop)
-    if answer.runs is not None:
-        return ends_under_runs(answer, draws)
-    if answer.rounds is not None:
-        return map(ends_in_rounds(answer, draws, run.stop), jobs)
-    return (ends_under_shares(answer, job, draws) for job in jobs)
-
-
-def _describe(answer: FairAnswer, name: str, totals: Totals, run: _Run) -> Simulation:
-    request, drawn = run.request, any(run.laws)
-    planned = _replications(answer, run, [None] * len(run.laws), 1) if drawn else totals
-    ordered = np.sort(totals.makespan)
-    of = moments(totals.makespan)
-    infinite_mean, infinite_variance = _heavy(answer, run)
-    mean = math.inf if infinite_mean else of.mean
-    done = request.deadline is not None and int((ordered <= request.deadline).sum())
-    return Simulation(
-        kind="fair",
-        name=name,
-        method="monte_carlo" if drawn else "exact",
-        mean=mean,
-        std=math.inf if infinite_mean or infinite_variance else of.std,
-        quantiles={q: quantile(ordered, q) for q in request.quantiles},
-        generator=GENERATOR if drawn else None,
-        path="numpy" if drawn else None,
-        seed=request.seed if drawn else None,
-        replications=totals.count if drawn else None,
-        mean_ci=mean_interval(of) if drawn and not (infinite_mean or infinite_variance) else None,
-        quantile_cis={q: quantile_interval(ordered, q) for q in request.quantiles if drawn},
-        deadline=request.deadline,
-        deadline_probability=None if request.deadline is None else done / totals.count,
-        deadline_ci=(
-            wilson_interval(done, totals.count) if drawn and request.deadline is not None else None
-        ),
-        planned=None if planned is None else float(planned.makespan[0]),
+def _describe(replay: _Replay, makespans: FloatArray, *, random: bool) -> Simulation:
+    least, totals = float(replay.tails.min(initial=math.inf)), replay.collector.totals()
+    found = estimate(
+        "fair",
+        makespans,
+        replay.request,
+        random=random,
+        path="numpy",
+        finite_mean=least > 1,
+        finite_variance=least > 2,
+    )
+    return found.replace(
+        planned=replay.planned,
         utilisation=totals.utilisation(),
-        samples=totals.makespan if request.keep_samples else None,
-        warnings=totals.warnings(),
+        wasted_work=totals.lost,
+        detailed=totals.detailed,
+        warnings=(*totals.warnings(), *found.warnings),
         extra=totals.extra(),
     )
-
-
-def _heavy(answer: FairAnswer, run: _Run) -> tuple[bool, bool]:
-    """Return whether the mean, and the variance, of the makespan are infinite.
-
-    A job on several types is slow only if all of them are, so that the indices of the tails
-    of their laws add up; one with demands is slow if any of them is. In rounds a slow one ends
-    with the round.
-    """
-    if answer.rounds is not None and answer.runs is None and run.policy is None:
-        return False, False
-    arrays = answer.problem.arrays
-    index = np.array([math.inf if law is None else law.tail_index() for law in run.laws])
-    used, works = _used_types(answer, run), arrays.jobs.remaining > 0
-    rows = used[works & used.any(axis=1)]
-    least = float(np.where(rows, index, 0.0).sum(axis=1).min(initial=math.inf))
-    if arrays.demand is not None:
-        asked = arrays.demand[works] > 0
-        least = min(least, float(np.where(asked, index, math.inf).min(initial=math.inf)))
-    return least <= 1, least <= 2
-
-
-def _used_types(answer: FairAnswer, run: _Run) -> BoolArray:
-    """Return on which types each job may work, bool (n, m)."""
-    arrays = answer.problem.arrays
-    if run.policy is not None:
-        return np.asarray(arrays.throughput > 0)
-    used = np.asarray(arrays.throughput * answer.shares > 0)
-    if answer.pair_shares is not None:
-        for side in (0, 1):
-            gains = arrays.pair_throughput[:, :, side] * answer.pair_shares > 0
-            np.logical_or.at(used, arrays.pair_jobs[:, side], gains)
-    if answer.runs is not None:
-        used = np.zeros_like(used)
-        for each in answer.runs:
-            used[each.job, each.type] = True
-    return used
-
-
-def _compared(found: list[Simulation], samples: list[FloatArray]) -> list[Simulation]:
-    """Compare every two answers that have the same replications."""
-    if len(found) < 2:
-        return found
-    compared = []
-    for a, first in enumerate(found):
-        pairs = tuple(
-            compare((first.name, second.name), samples[a], samples[b])
-            for b, second in enumerate(found)
-            if b != a and len(samples[a]) == len(samples[b]) > 1
-        )
-        compared.append(first.replace(comparison=pairs or None))
-    return compared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from allocsolve.models.execution.copies import CopyDraws, GroupDraws, setting_of
 from allocsolve.models.execution.disturbances import Disturbances
 from allocsolve.models.execution.events import Execution, Outcome
 from allocsolve.models.execution.outcome import Replication, Simulation
-from allocsolve.models.execution.runs import Cancelled
+from allocsolve.models.execution.rounds import Cancelled, Watch
 from allocsolve.models.nodes import RuntimeLaw
 from allocsolve.models.ports import Dispatcher
 from allocsolve.models.random import GROUP
@@ -54,22 +54,16 @@ class PolicyRun:
             )
         return Execution(self._setting, self._policy, CopyDraws(self._group, column)).run()
 
-    def sample(
-        self,
-        first: int,
-        count: int,
-        progress: Callable[[float], object],
-        cancelled: Callable[[], bool] | None,
-    ) -> FloatArray:
+    def sample(self, first: int, count: int, watch: Watch) -> FloatArray:
         """Return the makespans of some replications, input units."""
         out = np.empty(count)
         for i in range(count):
-            if cancelled is not None and cancelled():
+            if watch.stops():
                 raise Cancelled
             outcome = self.execute(first + i)
             out[i] = outcome.makespan
             self._count_in(outcome)
-            progress((i + 1) / count)
+            watch.tell((i + 1) / count)
         return self._units(out)
 
     def _units(self, ticks: FloatArray) -> FloatArray:

@@ -11,13 +11,21 @@ from allocsolve.models.nodes import RuntimeLaw
 from allocsolve.models.ports import Dispatcher
 from allocsolve.models.random import LARGEST_REPLICATION, FloatType
 
-__all__ = ["DEFAULT_REPLICATIONS", "DEFAULT_UNDER_POLICY", "SimulationRequest"]
+__all__ = [
+    "DEFAULT_REPLICATIONS",
+    "DEFAULT_UNDER_POLICY",
+    "LARGEST_SEARCHED",
+    "SimulationRequest",
+]
 
 DEFAULT_REPLICATIONS = 10_000
 """Replications if neither their number nor a precision is given."""
 
 DEFAULT_UNDER_POLICY = 500
 """The same where a policy decides, which plain Python replays event by event."""
+
+LARGEST_SEARCHED = 10_000_000
+"""Replications at which a run with a precision gives up, if no other number is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +37,8 @@ class SimulationRequest:
     replications
         Number of replications; with ``precision`` the largest number allowed. None is
         ``DEFAULT_REPLICATIONS``
-        (``DEFAULT_UNDER_POLICY`` under a policy), or as many as the precision needs.
+        (``DEFAULT_UNDER_POLICY`` under a policy), or as many as the precision needs, at most
+        ``LARGEST_SEARCHED``.
     precision
         Stop when the half width of the 95 % interval of the mean is at most this share of it.
     seed

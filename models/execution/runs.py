@@ -12,18 +12,18 @@ from allocsolve.models.arrays import FloatArray
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.data import Node, Task
 from allocsolve.models.dag.problem import DagProblem
-from allocsolve.models.errors import AllocsolveError
 from allocsolve.models.execution.disturbances import Disturbances
 from allocsolve.models.execution.plan import ReplayPlan, plan_replay
 from allocsolve.models.execution.program import Memory, Program, Rows, compile_program, new_memory
 from allocsolve.models.execution.replay import Given, Span, mark_critical, replay32, replay64
+from allocsolve.models.execution.rounds import Cancelled
 from allocsolve.models.kernels import KernelSet
 from allocsolve.models.nodes import Exponential, RuntimeLaw
 from allocsolve.models.processes import NodeProcess
 from allocsolve.models.random import GROUP, FloatType, round_keys, top_word
 from allocsolve.models.threads import ContextPool
 
-__all__ = ["KERNELS", "PLAIN_SECONDS", "Cancelled", "Recording", "Replayer", "warm"]
+__all__ = ["KERNELS", "PLAIN_SECONDS", "Recording", "Replayer", "warm"]
 
 _TASKS = 16_384
 """Tasks of one call of a kernel; a call takes some hundredths of a second."""
@@ -40,10 +40,6 @@ KERNELS = KernelSet(
 
 PLAIN_SECONDS = 1e-4
 """Seconds that a task in a replication takes in plain Python on a slow core (5e-5 measured)."""
-
-
-class Cancelled(AllocsolveError):
-    """The run was asked to stop."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray
-from allocsolve.models.execution.outcome import Comparison, Interval
+from allocsolve.models.execution.outcome import Comparison, Interval, Simulation
 from allocsolve.models.execution.ranks import quantile
 
 __all__ = [
     "Moments",
     "Summary",
     "compare",
+    "compare_all",
     "mean_interval",
     "moments",
     "quantile",
@@ -108,8 +110,8 @@ def wilson_interval(successes: int, trials: int) -> Interval:
 def replications_needed(pilot: Moments, precision: float) -> int:
     """Return how many samples the interval of the mean needs for a relative half width.
 
-    Two stages (Stein, Ann. Math. Statist. 16, 1945): the number depends on the pilot's
-    variance, and the interval afterwards counts all samples, so its coverage holds.
+    It is the number at which the interval is narrow enough if mean and variance stay what they
+    were in the samples so far (Stein, Ann. Math. Statist. 16, 1945).
 
     Returns
     -------
@@ -128,10 +130,36 @@ def compare(names: tuple[str, str], first: FloatArray, second: FloatArray) -> Co
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         return Comparison(*names, None, None, better, math.nan)
     difference = moments(first - second)
-    apart = float(first.var(ddof=1) + second.var(ddof=1))
+    apart = moments(first).std ** 2 + moments(second).std ** 2
     paired = difference.std**2
     reduction = apart / paired if paired > 0 else math.inf
     return Comparison(*names, difference.mean, mean_interval(difference), better, reduction)
+
+
+def compare_all(
+    found: Sequence[Simulation], samples: Sequence[FloatArray | None]
+) -> tuple[Comparison, ...] | None:
+    """Compare every two simulations, in their order, by the replications that both have.
+
+    Differences of infinite means are not told; those of exact ones are exact.
+
+    Returns
+    -------
+    tuple of Comparison or None
+        Each pair once; None if there is none.
+    """
+    pairs = []
+    for (first, mine), (second, theirs) in combinations(zip(found, samples, strict=True), 2):
+        if mine is None or theirs is None or not len(mine) or not len(theirs):
+            continue
+        common = min(len(mine), len(theirs))
+        pair = compare((first.name, second.name), mine[:common], theirs[:common])
+        if first.infinite or second.infinite:
+            pair = replace(pair, mean_difference=None, ci=None)
+        elif first.method == second.method == "exact":
+            pair = replace(pair, mean_difference=first.mean - second.mean, ci=None)
+        pairs.append(pair)
+    return tuple(pairs) or None
 
 
 @dataclass(frozen=True)

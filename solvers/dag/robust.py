@@ -23,7 +23,8 @@ from allocsolve.models.errors import UsageError
 from allocsolve.models.execution.dag import prepare
 from allocsolve.models.execution.laws import node_laws
 from allocsolve.models.execution.request import SimulationRequest
-from allocsolve.models.execution.runs import KERNELS, PLAIN_SECONDS, Cancelled, Replayer
+from allocsolve.models.execution.rounds import Cancelled
+from allocsolve.models.execution.runs import KERNELS, PLAIN_SECONDS, Replayer
 from allocsolve.models.execution.summary import quantile, quantile_interval
 from allocsolve.models.nodes import RuntimeLaw
 from allocsolve.models.random import GROUP

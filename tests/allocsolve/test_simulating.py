@@ -24,7 +24,7 @@ from allocsolve.models.dag.data import Edge, Node, Task
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import CheckFailed, InputError, NoSolution, UsageError
 from allocsolve.models.execution.policies import KeepPlan
-from allocsolve.models.execution.runs import Cancelled
+from allocsolve.models.execution.rounds import Cancelled
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.data import GpuType, Job
 from allocsolve.models.fair.problem import FairProblem
@@ -457,3 +457,78 @@ def test_a_plan_by_hand_may_start_between_the_times_of_the_instance(forked: DagP
         forked, entries, whole, names=["hand", "heft"], law="exponential:rate=1", replications=50
     )
     assert len(found[0].comparison or ()) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "keywords"),
+    [
+        pytest.param("coded", {"link_law": Exponential(1.0)}, id="coded links"),
+        pytest.param("coded", {"starts": "planned"}, id="coded starts"),
+        pytest.param("coded", {"dtype": "float32"}, id="coded float32"),
+        pytest.param("coded", {"policy": KeepPlan()}, id="coded policy"),
+        pytest.param("fair", {"link_law": Exponential(1.0)}, id="fair links"),
+        pytest.param("fair", {"starts": "planned"}, id="fair starts"),
+        pytest.param("fair", {"dtype": "float32"}, id="fair float32"),
+        pytest.param("fair", {"policy": KeepPlan()}, id="fair dispatcher"),
+        pytest.param("dag", {"policy": object()}, id="no policy"),
+        pytest.param("dag", {"policy": "redispatch", "starts": "planned"}, id="policy starts"),
+        pytest.param(
+            "dag", {"policy": "speculate", "link_law": Exponential(1.0)}, id="policy links"
+        ),
+    ],
+)
+def test_what_has_no_effect_is_refused(
+    kind: str,
+    keywords: dict[str, Any],
+    forked: DagProblem,
+    plan: DagResult,
+    coded: CodedProblem,
+    fair: FairProblem,
+) -> None:
+    """Whoever asks for something that is not done would believe that it was; told what is."""
+    of_kind: dict[str, tuple[Any, Any]] = {
+        "dag": (forked, plan),
+        "coded": (coded, CodedAnswer.of([1] * 10)),
+        "fair": (fair, FairAnswer(fair, np.full((2, 2), 0.5))),
+    }
+    with pytest.raises(UsageError, match="allowed: "):
+        allocsolve.simulate(*of_kind[kind], **keywords)
+
+
+PRECISIONS = [
+    pytest.param(
+        {"replications": 2500}, "exponential:rate=1", "was not reached: after 2500", id="cap"
+    ),
+    pytest.param({}, "pareto:shape=1.8,scale=1", "variance is infinite", id="variance"),
+    pytest.param({}, "pareto:shape=0.9,scale=1", "infinite mean a precision", id="mean"),
+]
+
+
+@pytest.mark.parametrize(("keywords", "law", "message"), PRECISIONS)
+@pytest.mark.parametrize("kind", ["dag", "fair"])
+def test_a_precision_that_is_not_reached_is_told(
+    kind: str,
+    keywords: dict[str, Any],
+    law: str,
+    message: str,
+    forked: DagProblem,
+    plan: DagResult,
+    fair: FairProblem,
+) -> None:
+    """A run that ends before its precision must not look like one that has it."""
+    shares = FairAnswer(fair, np.array([[1.0, 0.0], [0.0, 1.0]]))
+    pair: tuple[Any, Any] = (forked, plan) if kind == "dag" else (fair, shares)
+    found = allocsolve.simulate(*pair, law=law, precision=0.001, **keywords)
+    assert found.replications == keywords.get("replications", 10_000)
+    assert any(message in warning for warning in found.warnings)
+
+
+def test_a_precision_that_is_reached_needs_no_warning(forked: DagProblem, plan: DagResult) -> None:
+    """The half width is at most what was asked for, not only about that."""
+    for seed in range(5):
+        found = allocsolve.simulate(
+            forked, plan, law="weibull:shape=0.7,scale=1", precision=0.01, seed=seed
+        )
+        assert found.mean_ci is not None
+        assert found.mean_ci[1] - found.mean <= 0.01 * found.mean
+        assert not found.warnings

@@ -22,7 +22,7 @@ from allocsolve.models.execution.outcome import Simulation
 from allocsolve.models.execution.plan import plan_replay
 from allocsolve.models.execution.policies import KeepPlan, ListDispatch, Speculate
 from allocsolve.models.execution.request import SimulationRequest
-from allocsolve.models.execution.runs import Cancelled
+from allocsolve.models.execution.rounds import Cancelled
 from allocsolve.models.nodes import (
     Bimodal,
     Deterministic,
