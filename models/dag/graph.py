@@ -21,7 +21,7 @@ from allocsolve.models.dag.arrays import DagArrays
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import UsageError
 
-__all__ = ["HONOURED", "NOT_ELIGIBLE", "CommGraph", "has_graph"]
+__all__ = ["HONOURED", "NOT_ELIGIBLE", "CommGraph", "has_graph", "is_free"]
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 
@@ -45,6 +45,13 @@ HONOURED = frozenset(
 def has_graph(problem: DagProblem) -> bool:
     """Whether the instance asks for nothing beyond what a :class:`CommGraph` carries."""
     return problem.features <= HONOURED
+
+
+def is_free(problem: DagProblem) -> bool:
+    """Whether a :class:`CommGraph` carries the instance, and any task may run on any node."""
+    nodes, arrays = len(problem.nodes), problem.arrays
+    several = nodes > 1 and has_graph(problem)
+    return several and len(arrays.mode_task) == nodes * len(arrays.release)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,8 @@
 """Method ``auto``: a list schedule at once, bounds, then what suits the instance.
 
-Data between identical nodes goes to the method ``communication``, data between other nodes to
-``heterogeneous``, everything else to CP-SAT if there is time for it.
+Tasks that send data between identical nodes go to the method ``communication``, those between
+other nodes, and those that may run on any node and send nothing, to ``heterogeneous``.
+Everything else goes to CP-SAT if there is time for it: projects, shops, tasks bound to nodes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.cpsat import overflow
+from allocsolve.models.dag.graph import is_free
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag import cpsat
@@ -53,7 +55,7 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     ended_by = control.stopped()
     if ended_by is not None:
         return finished(control, own, ended_by)
-    outcome = _communicate(problem, control, opening, settings)
+    outcome = _choose_nodes(problem, control, opening, settings)
     if outcome is not None:
         return outcome
     excuse = overflow(problem, cpsat.horizon(problem, control))
@@ -67,11 +69,11 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     return finished(control, own, ended_by, deterministic=deterministic, warnings=warnings)
 
 
-def _communicate(
+def _choose_nodes(
     problem: DagProblem, control: Control[Schedule], opening: Opening, settings: Mapping[str, int]
 ) -> Outcome | None:
-    """Go on as the method for data between nodes, None if no data passes or none suits."""
-    if not problem.arrays.communicates:
+    """Go on as a method that chooses nodes, None if there is no choice or none suits."""
+    if not problem.arrays.communicates and not is_free(problem):
         return None
     # Loaded only here: a project with a short limit has no time for modules it does not need.
     from allocsolve.solvers.dag import communication, heterogeneous

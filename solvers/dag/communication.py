@@ -67,6 +67,9 @@ _COLD_SHARE = 0.25
 _IMPORT_ENGINE = 0.9
 """Seconds that importing the engine takes, with some room."""
 
+_FEW = 25
+"""Tasks up to which decisions prove more than other methods where no data passes."""
+
 _LARGEST_MODEL = 50_000
 """Literals and clauses beyond which CP-SAT answers no question."""
 
@@ -84,11 +87,12 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
 
 
 def suited(problem: DagProblem) -> Identical | None:
-    """Return the lists of an instance with data between identical nodes.
+    """Return the lists of an instance with data between identical nodes, or of a few tasks.
 
     None for any other, and for one that is too large to prove anything by decisions.
     """
-    return _lists(problem) if problem.arrays.communicates else None
+    few = len(problem.tasks) <= _FEW
+    return _lists(problem) if few or problem.arrays.communicates else None
 
 
 def _lists(problem: DagProblem) -> Identical | None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from types import ModuleType
+
+import msgspec
 import pytest
 
-from allocsolve.models.dag.data import Node, Task
+from allocsolve.instances.generators.dag import generate
+from allocsolve.models.dag.data import Edge, Node, Task
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import FeatureRefused, UsageError
 from allocsolve.solvers import routes
+from allocsolve.solvers.control import Control, Limits, Outcome
+from allocsolve.solvers.dag import communication, cpsat, heterogeneous
 from allocsolve.solvers.routes import METHODS, OBJECTIVES, method_named, refuse_unsupported
 
 PLAIN = DagProblem(tasks=[Task(id="t", work=1)], nodes=[Node(id="a")])
@@ -61,3 +68,49 @@ def test_refusals_name_the_methods_that_can(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(FeatureRefused, match="calendars") as refused:
         refuse_unsupported(rows[0], CLOSED, "makespan")
     assert refused.value.alternatives == ("able",)
+
+
+def _without_data(family: str, **settings: object) -> DagProblem:
+    """Draw a task graph and leave its data out."""
+    drawn = generate(family, **settings).to_document()  # type: ignore[arg-type]  # checked there
+    edges = [Edge(source=edge.source, target=edge.target) for edge in drawn.edges]
+    return DagProblem.from_document(msgspec.structs.replace(drawn, edges=edges))
+
+
+SERVED: dict[str, tuple[DagProblem, str]] = {
+    "no data, nodes alike": (_without_data("layered", tasks=40, seed=1), "heterogeneous"),
+    "no data, nodes that differ": (
+        _without_data("layered", tasks=12, seed=1, node_kind="unrelated"),
+        "heterogeneous",
+    ),
+    "no data, few tasks": (_without_data("layered", tasks=12, seed=1), "communication"),
+    "data": (generate("layered", tasks=12, seed=1), "communication"),
+    "flexible shop": (generate("flexible", tasks=20, seed=1, flexibility=0.5), "cpsat"),
+    "job shop": (generate("jobshop", tasks=20, seed=1), "cpsat"),
+    "project": (generate("rcpsp", tasks=20, seed=1), "cpsat"),
+    "one node": (_without_data("layered", tasks=12, seed=1, nodes=1), "cpsat"),
+}
+
+
+class _Taken(Exception):
+    """A method was asked."""
+
+
+@pytest.mark.parametrize(("problem", "served_by"), SERVED.values(), ids=SERVED)
+def test_auto_takes_the_method_that_finds_more(
+    problem: DagProblem, served_by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Task graphs without data lost to list schedulers as long as CP-SAT had to choose nodes."""
+    for module, name in (
+        (communication, "search"),
+        (heterogeneous, "search"),
+        (cpsat, "run_engine"),
+    ):
+
+        def take(*_: object, module: ModuleType = module) -> Outcome:
+            raise _Taken(module.__name__)
+
+        monkeypatch.setattr(module, name, take)
+    monkeypatch.setattr(Control, "is_proven", lambda _: False)
+    with pytest.raises(_Taken, match=rf"\.{served_by}$"):
+        method_named("dag", "auto").load()(problem, Control(Limits(time.monotonic() + 60)))
