@@ -3,9 +3,9 @@
 A method looks for the schedule that is shortest as planned. What it finds on its way, list
 schedules, and list schedules for expected times are replayed on the same drawn nodes; half of
 them leave after each round of replications (sequential halving: Karnin, Koren and Somekh, "Almost
-optimal exploration in multi-armed bandits", ICML 2013). The one that is left, and the nominally
-best one, are then replayed on fresh draws, so that the quantiles that are reported are not
-too good for having been chosen.
+optimal exploration in multi-armed bandits", ICML 2013). The one that is left has to beat the
+nominally best one on fresh draws. Both are then replayed on draws that decided nothing, so that
+the quantiles that are reported are not too good for having been chosen.
 """
 
 from __future__ import annotations
@@ -46,8 +46,11 @@ _SEARCH = 0.7
 
 _FIRST = GROUP
 _FINALISTS = 4
+_CONFIRM = 4 * GROUP
+"""Replications on which the one that is left has to beat the nominal schedule."""
+
 _FINAL = 10_240
-"""Fresh replications of the schedule that was chosen and of the nominal one."""
+"""Replications that decide nothing, of the schedule that was chosen and of the nominal one."""
 
 _LATE = "the limit left no time to compare schedules on drawn nodes; this one is best as planned"
 _NOT_COMPILED = (
@@ -183,7 +186,7 @@ def _compare(
 
 def _replications(candidates: int) -> int:
     """Return how many replications of one schedule a race and what follows it take together."""
-    total, size = 2 * _FINAL, _FIRST
+    total, size = 2 * _FINAL + (2 * _CONFIRM if candidates > 1 else 0), _FIRST
     while candidates > 1:
         total, size = total + candidates * size, 2 * size
         candidates = _left(candidates)
@@ -193,6 +196,11 @@ def _replications(candidates: int) -> int:
 def _left(candidates: int) -> int:
     """Return how many candidates a round of the race leaves."""
     return candidates // 2 if candidates > _FINALISTS else 1
+
+
+def _is_same(first: Schedule, second: Schedule) -> bool:
+    same_starts = np.array_equal(first.start, second.start)
+    return same_starts and np.array_equal(first.mode, second.mode)
 
 
 @dataclass
@@ -222,21 +230,31 @@ class _Race:
         self, candidates: Sequence[Candidate], nominal: Schedule
     ) -> tuple[Schedule, Robustness]:
         """Return the winner and how it compares with the nominally best schedule."""
-        winner = self._winner([self._runner(one) for one in candidates])
-        final = [self._runner(winner), self._runner(Candidate(nominal, "nominal"))]
+        planned = Candidate(nominal, "nominal")
+        chosen = self._confirmed(self._winner([self._runner(one) for one in candidates]), planned)
+        final = [
+            self._runner(one) for one in ([planned] if chosen is planned else [chosen, planned])
+        ]
         self._draw(final, _FINAL)
-        first, second = (self._appraisal(each) for each in final)
-        confirmed = first.value < second.value
-        chosen = winner if confirmed else final[1].candidate
+        told = [self._appraisal(each) for each in final]
         return chosen.schedule, Robustness(
             quantile=self._quantile,
-            chosen=first if confirmed else second,
-            nominal=second,
+            chosen=told[0],
+            nominal=told[-1],
             source=chosen.source,
             candidates=len(candidates),
             replications=_FINAL,
             seed=self._asked.seed,
         )
+
+    def _confirmed(self, winner: Candidate, planned: Candidate) -> Candidate:
+        """Return the winner if it is better than the nominal schedule on fresh draws as well."""
+        if _is_same(winner.schedule, planned.schedule):
+            return planned
+        both = [self._runner(winner), self._runner(planned)]
+        self._draw(both, _CONFIRM)
+        first, second = (each.quantile(self._quantile) for each in both)
+        return winner if first < second else planned
 
     def _winner(self, left: list[_Runner]) -> Candidate:
         """Return the candidate that is left; at the same quantile the shorter one stays."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 
 import jsonschema  # type: ignore[import-untyped]  # its stubs are a package of their own
 import msgspec
+import numpy as np
 import pytest
 
 import allocsolve
@@ -18,8 +20,15 @@ from allocsolve.report.results import read_result, result_to_document
 from allocsolve.report.schemas import schema_text
 from allocsolve.report.solution import encode_solution
 from allocsolve.solvers.control import Limits, Token
+from allocsolve.solvers.dag import robust as robust_module
 from allocsolve.solvers.dag.robust import RobustRequest
-from allocsolve.solvers.dag.robust_candidates import Pool, PoolControl, add_expected, add_lists
+from allocsolve.solvers.dag.robust_candidates import (
+    Candidate,
+    Pool,
+    PoolControl,
+    add_expected,
+    add_lists,
+)
 
 HEAVY = Law(law="pareto", shape=1.3, scale=0.5)
 
@@ -86,6 +95,29 @@ def test_the_document_tells_the_price(straggling: DagProblem, result: DagResult)
     assert read_result(data, straggling).robust == result.robust
 
 
+def test_what_is_told_did_not_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two schedules with one law: the smaller of two estimates would be too small on average."""
+    monkeypatch.setattr(robust_module, "_FINAL", 512)
+    problem = DagProblem(
+        tasks=[Task(id=name, work=1) for name in "abc"], nodes=[Node(id="x"), Node(id="y")]
+    )
+    nominal = Schedule.of(problem, [0, 1, 0], [0, 2, 5])
+    other = Schedule.of(problem, [0, 0, 1], [0, 3, 4])
+    request = RobustRequest(0.9, Exponential(1.0))
+    differences = []
+    for seed in range(40):
+        control = PoolControl(Pool(), Limits(threads=1, seed=seed), Token())
+        race = robust_module._Race(problem, control, request)
+        pair = [Candidate(nominal, "nominal"), Candidate(other, "other")]
+        schedule, told = race.result(pair, nominal)
+        if schedule is other:
+            differences.append(told.chosen.value - told.nominal.value)
+    assert len(differences) > 5
+    assert any(difference > 0 for difference in differences)
+    spread = np.std(differences) / math.sqrt(len(differences))
+    assert abs(np.mean(differences)) < 3 * spread
+
+
 def test_without_a_choice_there_is_nothing_to_tell(straggling: DagProblem) -> None:
     """Documents of ordinary runs stay as they were."""
     plain = allocsolve.solve(straggling, method="heft", threads=1)
@@ -101,7 +133,7 @@ def test_a_project_is_chosen_too() -> None:
     robust = result.robust
     assert robust is not None
     assert robust.candidates > 1
-    assert robust.chosen.value <= robust.nominal.value
+    assert robust.chosen.value <= robust.nominal.ci[1]
     assert robust.law == {"law": "bimodal", "base": 1.0, "slowdown": 5.0, "probability": 0.1}
     proved = result.objective.value == result.objective.bound
     assert (result.status == "OPTIMAL") == proved
