@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from allocsolve.cli import options
-from allocsolve.cli.console import Console
+from allocsolve.cli.console import Console, tell
 
 if TYPE_CHECKING:
     from allocsolve.instances.kinds import Problem
@@ -84,19 +84,19 @@ def plot(  # noqa: PLR0913, PLR0917  # one parameter for each option
     wanted: dict[str, Any] = {
         "law": law_option(law, law_file),
         "deadline": None if deadline is None else values.number("--deadline", deadline),
-        "replications": None
-        if replications is None
-        else values.whole("--replications", replications, 2, 10**9),
+        "replications": values.replications(replications),
         "seed": values.seed(seed),
         "policy": policy or None,
     }
     problem = inputs.read_instance(instance, format_name, nodes, index_base)
     drawn = _drawn(problem, what, solutions)
     data = [inputs.read_answer(problem, name) for name in solutions]
-    pen = _Pen(problem, solutions, data, wanted, form[1:], title)
+    pen = _Pen(console, problem, solutions, data, wanted, form[1:], title)
     console.emit(pen.draw(drawn, replication), target)
     console.warn(problem.warnings)
-    return 0
+    if console.interrupts.exit_code is not None:
+        tell("interrupted: the picture shows what was drawn until then")
+    return console.interrupts.exit_code or 0
 
 
 def _drawn(problem: Problem, what: str, solutions: Sequence[str]) -> str:
@@ -123,6 +123,7 @@ def _drawn(problem: Problem, what: str, solutions: Sequence[str]) -> str:
 class _Pen:
     """Draws what the verb is asked for."""
 
+    console: Console
     problem: Problem
     names: Sequence[str]
     data: Sequence[bytes]
@@ -160,12 +161,10 @@ class _Pen:
         )
 
     def _simulated(self) -> tuple[Simulation, ...]:
-        from allocsolve.api.simulating import simulate
-        from allocsolve.cli.simulate import named
+        from allocsolve.cli.simulate import named, replayed
 
-        names = named(list(self.names))
-        found = simulate(self.problem, *self.data, names=names, keep_samples=True, **self.wanted)
-        return found if isinstance(found, tuple) else (found,)
+        wanted = {**self.wanted, "keep_samples": True}
+        return replayed(self.console, self.problem, named(list(self.names)), self.data, wanted)
 
     def _ecdf(self) -> bytes:
         from allocsolve.plots import ecdf
@@ -184,7 +183,9 @@ class _Pen:
         problem = cast("CodedProblem", self.problem)
         answers, names = checked_answers(problem, self.data, named(list(self.names)))
         by_name = dict(zip(names, cast("list[CodedAnswer]", answers), strict=True))
-        deadline = self.wanted["deadline"] or problem.objective.deadline
+        deadline = self.wanted["deadline"]
+        if deadline is None:
+            deadline = problem.objective.deadline
         try:
             return completion(
                 problem,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from allocsolve.instances.kinds import Problem
     from allocsolve.models.execution.outcome import Simulation
 
-__all__ = ["named", "simulate", "summary"]
+__all__ = ["named", "replayed", "simulate", "summary"]
 
 _STARTS = ("eager", "planned")
 _DTYPES = ("float64", "float32")
@@ -73,7 +74,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one parameter for each option of the 
     inputs.spare(target, instance, nodes, *solutions, law_file)
     bar = ProgressBar(progress, "simulating", quiet=quiet)
     wanted: dict[str, Any] = {
-        "replications": _count(replications),
+        "replications": values.replications(replications),
         "precision": None if precision is None else values.ratio("--precision", precision),
         "seed": values.seed(seed),
         "quantiles": values.probabilities("--quantile", quantile),
@@ -89,36 +90,30 @@ def simulate(  # noqa: PLR0913, PLR0917  # one parameter for each option of the 
     }
     problem = inputs.read_instance(instance, format_name, nodes, index_base)
     try:
-        found = _run(console, problem, solutions, wanted)
+        answers = [inputs.read_answer(problem, name) for name in solutions]
+        found = replayed(console, problem, named(solutions), answers, wanted)
     finally:
         bar.close()
     return _deliver(console, found, target)
 
 
-def _count(replications: str | None) -> int | None:
-    from allocsolve.cli.values import whole
-    from allocsolve.models.random import LARGEST_REPLICATION
-
-    if replications is None:
-        return None
-    return whole("--replications", replications, 2, LARGEST_REPLICATION)
-
-
-def _run(
-    console: Console, problem: Problem, solutions: list[str], wanted: dict[str, Any]
+def replayed(
+    console: Console,
+    problem: Problem,
+    names: list[str],
+    answers: Sequence[bytes],
+    wanted: dict[str, Any],
 ) -> tuple[Simulation, ...]:
-    """Check and replay; without a single replication an interrupt ends the process."""
+    """Check and replay until a signal; without a single replication it ends the process."""
     from allocsolve.api.simulating import Cancelled
     from allocsolve.api.simulating import simulate as replay
-    from allocsolve.cli.inputs import read_answer
     from allocsolve.cli.interrupts import Interrupted
     from allocsolve.solvers.control import Token
 
     token = Token()
-    answers = [read_answer(problem, name) for name in solutions]
     console.interrupts.attach(token.cancel)
     try:
-        found = replay(problem, *answers, names=named(solutions), token=token, **wanted)
+        found = replay(problem, *answers, names=names, token=token, **wanted)
     except Cancelled:
         raise Interrupted from None
     return found if isinstance(found, tuple) else (found,)

@@ -15,6 +15,7 @@ __all__ = [
     "number",
     "probabilities",
     "ratio",
+    "replications",
     "seed",
     "settings",
     "threads",
@@ -114,6 +115,19 @@ def whole(option: str, text: str, smallest: int, largest: int) -> int:
     if not re.fullmatch(r"\d{1,10}", text.strip()) or not smallest <= int(text) <= largest:
         raise _refused(option, text, f"a whole number {smallest} .. {largest}")
     return int(text)
+
+
+def replications(text: str | None) -> int | None:
+    """Return a number of replications, None if it is not given.
+
+    Raises
+    ------
+    UsageError
+        If it is none, or there are not so many random numbers.
+    """
+    from allocsolve.models.random import LARGEST_REPLICATION
+
+    return None if text is None else whole("--replications", text, 2, LARGEST_REPLICATION)
 
 
 def threads(text: str | None) -> int | None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
@@ -261,6 +265,9 @@ def test_every_kind_has_its_pictures(
         pytest.param(
             "dag.json dag-plan.json dag-plan.json --what gantt", 2, "one solution", id="two"
         ),
+        pytest.param(
+            "dag.json dag-plan.json --what ecdf --replications 1", 2, "8589934592", id="few"
+        ),
         pytest.param("dag.json dag-plan.json --replication worst", 2, "median, bad", id="which"),
         pytest.param("dag.json dag-plan.json --replication bad", 2, "nothing is random", id="none"),
     ],
@@ -273,3 +280,40 @@ def test_wrong_pictures_are_explained(
     assert (done.returncode, done.stdout) == (code, "")
     assert message in done.stderr
     assert not (folder / "out.svg").exists()
+
+
+def _hear_interrupts() -> None:
+    """Undo what a background shell without job control does to its children."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs signals of POSIX")
+def test_an_interrupt_draws_what_there_is(folder: Path) -> None:
+    """Ctrl-C ends the draws within seconds; the picture and the exit code tell of it."""
+    words = "plot dag.json dag-plan.json --what ecdf --law exponential:rate=1 --policy redispatch"
+    words += " --replications 8000000000 -o out.svg"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "allocsolve", *words.split()],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        preexec_fn=_hear_interrupts,  # noqa: PLW1509  # no threads here
+    )
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"Traceback" not in error
+    assert b"interrupted: the picture" in error
+    assert b"completion time" in _texts((folder / "out.svg").read_bytes())
+
+
+def test_a_deadline_of_nothing_is_one(allocsolve_command: Run, folder: Path) -> None:
+    """The 0 of --deadline goes before the deadline of the instance."""
+    objective = {"name": "deadline_probability", "deadline": 2}
+    (folder / "coded.json").write_text(json.dumps(CODED | {"objective": objective}))
+    pictures = []
+    for words in ("", "--deadline 2", "--deadline 0"):
+        call = f"plot coded.json coded-plan.json {words} -o out.svg"
+        assert allocsolve_command(*call.split()).returncode == 0
+        pictures.append((folder / "out.svg").read_bytes())
+    assert pictures[0] == pictures[1] != pictures[2]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import simpy
 
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.dag.answer import Schedule
@@ -189,7 +190,6 @@ def test_drawn_durations_give_the_plain_loop_exactly(seed: int) -> None:
 
 def test_simpy_gives_the_same_makespans() -> None:
     """A discrete-event simulation that shares no code, fed with the same durations."""
-    simpy = pytest.importorskip("simpy")
     problem, schedule = random_case(3)
     law = ShiftedExponential(0.5, 2.0)
     part = prepare(problem, schedule, SimulationRequest(law=law))
