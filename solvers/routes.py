@@ -11,6 +11,8 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.graph import HONOURED
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import FeatureRefused, UsageError, suggest
+from allocsolve.models.fair.problem import FairFeature
+from allocsolve.models.fair.settings import OBJECTIVE_NAMES
 from allocsolve.models.kernels import KernelSet
 from allocsolve.models.result import Bound
 from allocsolve.solvers.control import Control, Outcome
@@ -38,7 +40,8 @@ OBJECTIVES = {
         "cost",
         "energy",
         "carbon",
-    )
+    ),
+    "fair": OBJECTIVE_NAMES,
 }
 """Names of the objectives of each problem kind."""
 
@@ -121,6 +124,31 @@ _LISTS = (
 )
 """The list schedulers for communicating tasks: name, target, description."""
 
+_FAIR = frozenset(
+    {
+        FairFeature.GANGS,
+        FairFeature.ENTITIES,
+        FairFeature.DEMANDS,
+        FairFeature.PAIRS,
+        FairFeature.DEADLINES,
+        FairFeature.NO_TIME_CAP,
+    }
+)
+"""Everything but whole-GPU rounds."""
+
+_CONVEX = (
+    "max_min",
+    "nash",
+    "nash_sharing_incentive",
+    "alpha_fair",
+    "finish_time_fairness",
+    "makespan",
+    "total_throughput",
+    "cost",
+    "envy_free_efficiency",
+    "equal_throughput",
+)
+
 METHODS: tuple[Method, ...] = (
     Method(
         name="auto",
@@ -196,6 +224,15 @@ METHODS: tuple[Method, ...] = (
             description=description,
         )
         for name, target, description in _LISTS
+    ),
+    Method(
+        name="cvxpy",
+        kind="fair",
+        honours=_FAIR,
+        objectives=_CONVEX,
+        exact=True,
+        target="allocsolve.solvers.fair.convex:solve",
+        description="the readable convex program of each objective, for any solver of cvxpy",
     ),
 )
 

@@ -1,0 +1,84 @@
+"""Method ``cvxpy``: the readable convex program of each objective, for any solver of cvxpy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from allocsolve.models.fair.answer import FairAnswer
+from allocsolve.models.fair.certificates import TIGHT
+from allocsolve.models.fair.objectives import counted, require_columns
+from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.result import SolverInfo, Termination
+from allocsolve.solvers.control import Outcome, Proof, RealControl
+from allocsolve.solvers.ending import finished, infeasible
+from allocsolve.solvers.engines.conic import (
+    SOLVERS,
+    ConicRun,
+    ConicStatus,
+    load,
+    solve_program,
+)
+from allocsolve.solvers.fair.presenting import goal_name, offer, repair
+from allocsolve.solvers.fair.settings import objective_options, read_words
+
+__all__ = ["SETTINGS", "solve"]
+
+SETTINGS = {"solver": SOLVERS}
+"""``solver``: which solver of cvxpy; ``auto`` takes HiGHS for linear programs, else Clarabel."""
+
+
+def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
+    """Build the program of the objective, solve it and certify the answer.
+
+    Raises
+    ------
+    UsageError
+        If a setting is unknown.
+    InputError
+        If the objective needs data that the instance does not have.
+    """
+    wanted = read_words("cvxpy", control.limits.options, SETTINGS)["solver"]
+    require_columns(problem, goal_name(problem))
+    if not len(counted(problem.arrays)):
+        offer(_nothing(problem), control, "empty")
+        return finished(control, _info(control, None), Termination.FINISHED)
+    control.phase("loading cvxpy")
+    load()
+    from allocsolve.models.fair.convex import PROGRAMS
+
+    control.phase("building the convex program")
+    program, decode = PROGRAMS[goal_name(problem)](problem)
+    control.phase("solving the convex program")
+    run = solve_program(program, control, wanted)
+    info = _info(control, run)
+    if run.status is ConicStatus.INFEASIBLE:
+        return infeasible(info, None)
+    if run.status not in (ConicStatus.SOLVED, ConicStatus.INACCURATE):
+        return finished(control, info, control.stopped() or Termination.SOLVER_ERROR)
+    found = decode()
+    shares, pairs = repair(problem.arrays, found.shares, found.pair_shares)
+    answer = FairAnswer(
+        problem,
+        shares,
+        prices=found.prices,
+        time_prices=found.time_prices,
+        job_prices=found.job_prices if pairs is not None else None,
+        pair_shares=pairs,
+    )
+    offered = offer(answer, control, "cvxpy")
+    if goal_name(problem) in TIGHT and not offered.proved:
+        warning = f"{run.solver} left a certified gap of {offered.gap:.1e}"
+        return finished(control, info, Termination.FINISHED, warnings=(warning,))
+    return Outcome(Proof.OPTIMAL, Termination.FINISHED, info)
+
+
+def _nothing(problem: FairProblem) -> FairAnswer:
+    n, m = problem.arrays.throughput.shape
+    return FairAnswer(problem, np.zeros((n, m)), prices=np.zeros(m), time_prices=np.zeros(n))
+
+
+def _info(control: RealControl[FairAnswer], run: ConicRun | None) -> SolverInfo:
+    options = objective_options(control.limits.options)
+    if run is None:
+        return SolverInfo("none", "", control.limits.seed, 1, options)
+    return SolverInfo(run.solver, run.version, control.limits.seed, 1, options)
