@@ -15,6 +15,7 @@ from allocsolve.models.fair.problem import FairFeature
 from allocsolve.models.fair.settings import OBJECTIVE_NAMES
 from allocsolve.models.kernels import KernelSet
 from allocsolve.models.result import Bound
+from allocsolve.solvers.coded import table as coded
 from allocsolve.solvers.control import Control, Outcome
 
 __all__ = [
@@ -41,6 +42,7 @@ OBJECTIVES = {
         "energy",
         "carbon",
     ),
+    "coded": coded.OBJECTIVES,
     "fair": OBJECTIVE_NAMES,
 }
 """Names of the objectives of each problem kind."""
@@ -225,6 +227,18 @@ METHODS: tuple[Method, ...] = (
         )
         for name, target, description in _LISTS
     ),
+    *(
+        Method(
+            name=row.name,
+            kind="coded",
+            honours=row.honours,
+            objectives=row.objectives,
+            exact=row.exact,
+            target=f"allocsolve.solvers.coded.{row.target}",
+            description=row.description,
+        )
+        for row in coded.ROWS
+    ),
     Method(
         name="cvxpy",
         kind="fair",
@@ -332,6 +346,8 @@ KERNELS: tuple[str, ...] = (
     "allocsolve.models.dag.list_board:KERNELS",
     "allocsolve.models.dag.search_kernels:ANNEALING",
     "allocsolve.models.dag.search_kernels:NODE_TABLE",
+    "allocsolve.models.coded.kernel_sets:COMPLETION",
+    "allocsolve.models.coded.search_sets:LOADS",
     "allocsolve.models.fair.kernel_sets:CERTIFICATES",
 )
 """Every set of compiled kernels, as ``module:name``."""

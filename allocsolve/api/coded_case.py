@@ -12,6 +12,7 @@ from allocsolve.api.case import Case, Ending
 from allocsolve.models.coded.answer import CodedAnswer, CodedResult
 from allocsolve.models.coded.check import check, check_claims, verify_reason
 from allocsolve.models.coded.data import OBJECTIVES, ObjectiveSpec
+from allocsolve.models.coded.measures import measure
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.reasons import find_reason
 from allocsolve.models.coded.value import objective_value
@@ -27,6 +28,7 @@ from allocsolve.models.result import (
 )
 from allocsolve.report.claims import Claim
 from allocsolve.report.coded_results import read_solution
+from allocsolve.solvers.control import Outcome
 
 __all__ = ["CodedCase"]
 
@@ -54,6 +56,7 @@ class CodedCase(Case[CodedProblem, CodedAnswer]):
         self.problem = problem
         self.objective = problem.objective_name
         self.sense = problem.sense
+        self._baselines: Mapping[str, float | None] = {}
 
     @property
     def origin(self) -> InstanceInfo:
@@ -124,10 +127,20 @@ class CodedCase(Case[CodedProblem, CodedAnswer]):
             return None, [f"the warm start is not used: {report.violations[0].message}"]
         return given, []
 
+    def note(self, outcome: Outcome) -> None:
+        """Keep the values of the rules that the answer was compared with."""
+        self._baselines = outcome.baselines
+
     def result(self, answer: CodedAnswer | None, ending: Ending) -> CodedResult:
-        """Return the result."""
+        """Return the result, with the measures of its answer."""
         common = {field.name: getattr(ending, field.name) for field in fields(ending)}
-        return CodedResult(kind="coded", answer=answer, **common)
+        return CodedResult(
+            kind="coded",
+            answer=answer,
+            metrics=None if answer is None else measure(self.problem, answer),
+            baselines=dict(self._baselines),
+            **common,
+        )
 
     def slack(self, cost: float, bound: float) -> float:
         """Return the distance up to which a continuous objective counts as proved."""

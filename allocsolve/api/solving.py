@@ -169,6 +169,7 @@ class _Run:
             self.warnings.append(verdict.warning)
         self.timing["total"] = time.monotonic() - self.request.started
         accepted = None if broken else answer
+        self.case.note(outcome)
         return self.case.result(accepted, self._ending(outcome, verdict, accepted))
 
     def _facts(self, outcome: Outcome, answer: object | None, *, broken: bool) -> Facts:

@@ -1,0 +1,108 @@
+"""Method ``optimise``: the best rule, made better by local search, with a bound.
+
+The rules of the literature come first, so that no answer is worse than any of them; then
+loads move in steps that are halved, scored by compiled loops and decided on exact values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.baselines import Loads, batch_numbers, candidates
+from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.result import SolverInfo
+from allocsolve.solvers.coded.compare import best_of, compare
+from allocsolve.solvers.coded.ground import UNCOMPILED, Ground, read_numbers, ready_loops
+from allocsolve.solvers.coded.search import Search
+from allocsolve.solvers.control import Outcome, RealControl
+from allocsolve.solvers.ending import finished, own_solver
+
+__all__ = ["improve_loads", "solve"]
+
+_EFFORT = {"effort": (10, 1, 10_000)}
+_WORK = 3e8
+"""Steps of compiled loops for each unit of effort."""
+
+_PLAIN = 300
+"""How many times as long plain Python takes, roughly."""
+
+_COARSE = 16
+"""Batches that scores count at most; an answer may have more."""
+
+
+def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
+    """Assign whole loads of a matrix product.
+
+    Settings: ``effort`` (10), the length of the search where no limit ends it.
+    """
+    settings = read_numbers("optimise", control.limits.options, _EFFORT)
+    ground, solver = Ground(problem, control), own_solver(control, dict(settings))
+    with ready_loops(control) as compiled:
+        budget = settings["effort"] * _WORK / (1 if compiled else _PLAIN)
+        compare(ground, offer=True)
+        improve_loads(ground, budget)
+    return outcome_of(ground, solver, compiled=compiled)
+
+
+def outcome_of(ground: Ground, solver: SolverInfo, *, compiled: bool) -> Outcome:
+    """Return the outcome of a run with the values of the rules."""
+    return finished(
+        ground.control,
+        solver,
+        ground.ended(),
+        warnings=() if compiled else (UNCOMPILED,),
+        baselines=ground.named_values(),
+    )
+
+
+def improve_loads(ground: Ground, budget: float) -> None:
+    """Search around the best loads, for every number of batches that may be worth it."""
+    numbers = batch_numbers(ground.problem, ground.domain.need)
+    starts = [found for b in numbers if (found := _start(ground, b)) is not None]
+    starts.sort(key=lambda start: start[1])
+    kept = starts[:3]
+    for number, (loads, cost, batches) in enumerate(kept):
+        share = budget / 2 if number == 0 else budget / (2 * len(kept))
+        _search(ground, loads, cost, batches, share)
+        if ground.over():
+            return
+
+
+def _search(ground: Ground, loads: Loads, cost: float, batches: int, budget: float) -> None:
+    search = Search(ground, ground.scores(min(batches, _COARSE)), budget)
+    if not search.scores.covers(loads):
+        return
+    best, cost = search.improve(loads, cost, batches)
+    while not search.over():
+        kicked = search.kicked(best)
+        if kicked is None or not search.scores.covers(kicked):
+            search.budget -= search.scores.work()
+            continue
+        found, value = search.improve(kicked, float("inf"), batches)
+        if value < cost:
+            best, cost = found, value
+
+
+def _start(ground: Ground, batches: int) -> tuple[Loads, float, int] | None:
+    """Return the best known loads for a number of batches."""
+    if ground.over():
+        return None
+    found = best_of(ground, list(_given(ground, batches)), min(batches, _COARSE))
+    if found is None:
+        return None
+    loads = tuple(int(load) for load in found[0].loads)
+    answer = ground.answer(loads, batches)
+    return loads, ground.offer(answer, "rule"), batches
+
+
+def _given(ground: Ground, batches: int) -> Iterator[Loads]:
+    problem, domain = ground.problem, ground.domain
+    answer = ground.control.answer
+    if answer is not None and answer.code.family != "replication":
+        yield tuple(int(load) for load in answer.loads)
+    for rule in ("uniform", "hcmm_scaled", "load_balanced_scaled", "bpcc"):
+        yield from candidates(rule, problem, domain, batches)
+    for loads in (domain.repaired([int(cap) for cap in domain.caps]), domain.cheapest()):
+        if loads is not None:
+            yield loads
