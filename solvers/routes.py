@@ -348,6 +348,7 @@ KERNELS: tuple[str, ...] = (
     "allocsolve.models.dag.search_kernels:NODE_TABLE",
     "allocsolve.models.coded.kernel_sets:COMPLETION",
     "allocsolve.models.coded.search_sets:LOADS",
+    "allocsolve.models.coded.search_sets:BOUNDS",
     "allocsolve.models.fair.kernel_sets:CERTIFICATES",
 )
 """Every set of compiled kernels, as ``module:name``."""

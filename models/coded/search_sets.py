@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from allocsolve.models.kernels import KernelSet
 
-__all__ = ["LOADS"]
+__all__ = ["BOUNDS", "LOADS"]
 
 LOADS = KernelSet(
     name="coded loads",
@@ -15,3 +15,13 @@ LOADS = KernelSet(
     loading=2.0,
 )
 """Moves of loads, scored by the dynamic program of the completion law."""
+
+BOUNDS = KernelSet(
+    name="coded bounds",
+    module="allocsolve.models.coded.bounds_kernels",
+    entry="enumerate_loads",
+    warm="warm",
+    compiling=12.0,
+    loading=1.5,
+)
+"""Bounds over all loads, and the enumeration of loads under them."""

@@ -16,7 +16,7 @@ from allocsolve.models.coded.scores import (
     answer_of,
     exact_cost,
 )
-from allocsolve.models.coded.search_sets import LOADS
+from allocsolve.models.coded.search_sets import BOUNDS, LOADS
 from allocsolve.models.errors import UsageError, suggest
 from allocsolve.models.kernels import uncompiled
 from allocsolve.models.result import Termination
@@ -92,7 +92,7 @@ def ready_loops(control: RealControl[CodedAnswer]) -> Iterator[bool]:
     def is_over() -> bool:
         return control.token.cancelled or control.remaining() <= 0
 
-    sets = (COMPLETION, LOADS)
+    sets = (COMPLETION, LOADS, BOUNDS)
     rest = control.remaining()
     if sum(kernels.seconds() for kernels in sets) <= rest / 2 and all(
         kernels.prepare(is_over) for kernels in sets

@@ -12,11 +12,13 @@ from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.baselines import Loads, batch_numbers, candidates
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.result import SolverInfo
+from allocsolve.solvers.coded.bounding import bound_cost
 from allocsolve.solvers.coded.compare import best_of, compare
+from allocsolve.solvers.coded.enumeration import enumerate_all, is_small
 from allocsolve.solvers.coded.ground import UNCOMPILED, Ground, read_numbers, ready_loops
 from allocsolve.solvers.coded.search import Search
 from allocsolve.solvers.control import Outcome, RealControl
-from allocsolve.solvers.ending import finished, own_solver
+from allocsolve.solvers.ending import finished, infeasible, own_solver
 
 __all__ = ["improve_loads", "solve"]
 
@@ -42,6 +44,9 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
         budget = settings["effort"] * _WORK / (1 if compiled else _PLAIN)
         compare(ground, offer=True)
         improve_loads(ground, budget)
+        bound_cost(ground)
+        if is_small(ground) and enumerate_all(ground, budget) and control.answer is None:
+            return infeasible(solver, None)
     return outcome_of(ground, solver, compiled=compiled)
 
 

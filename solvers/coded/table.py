@@ -65,6 +65,14 @@ ROWS: tuple[Row, ...] = (
         target="optimise:solve",
         description="every rule, then local search on exact laws, bounds, enumeration if small",
     ),
+    Row(
+        "enumeration",
+        _PRODUCTS - {Feature.SCENARIOS, Feature.GROUPS, Feature.BATCHES},
+        _LAWS,
+        exact=True,
+        target="enumeration:solve",
+        description="all loads, depth first, under a bound from the true laws; proves optimality",
+    ),
     *(
         Row(name, _PRODUCTS, _LAWS, False, f"rule_methods:{name}", description)
         for name, description in _RULES
