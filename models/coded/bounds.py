@@ -27,6 +27,7 @@ from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.law_kernels import threshold_survival
 from allocsolve.models.coded.law_terms import terms_of
 from allocsolve.models.coded.load_columns import LoadColumns
+from allocsolve.models.coded.load_kernels import Table
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.laws_base import vector
 
@@ -77,18 +78,17 @@ class Adaptive(Ceiling):
         """Return values of the nodes in the order in which they are asked."""
         return np.ascontiguousarray(values[self.order])
 
-    def late(self, times: FloatArray) -> FloatArray:
-        """Return P(late) of the loads that are counted."""
-        return np.ascontiguousarray(self._columns.late(times)[:, self._used])
+    def table(self, times: FloatArray) -> Table:
+        """Return the loads that are counted, at some times."""
+        late = np.ascontiguousarray(self._columns.late(times)[:, self._used])
+        return Table(late, np.ones(late.shape[1], np.int64), self.first, self.class_of)
 
     def values(self, times: FloatArray, price: FloatArray | None = None) -> FloatArray:
         """Return the values of the dynamic program, float64 (times, n + 1, need + 1)."""
         out = np.empty((len(times), len(self.caps) + 1, self.need + 1))
         none = np.zeros(len(self.caps))
         adaptive_values(
-            self.late(times),
-            self.first,
-            self.class_of,
+            self.table(times),
             self.caps,
             none if price is None else price,
             self.need,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
+from allocsolve.models.coded.load_kernels import Table
 from allocsolve.models.kernels import kernel
 
 __all__ = ["COMPLETE", "FOUND", "PAUSED", "adaptive_values", "enumerate_loads", "warm"]
@@ -17,9 +18,7 @@ _ROUNDING = 1e-12
 
 @kernel
 def adaptive_values(
-    late: FloatArray,
-    first: IntArray,
-    class_of: IntArray,
+    table: Table,
     caps: IntArray,
     price: FloatArray,
     need: int,
@@ -34,13 +33,12 @@ def adaptive_values(
 
     Parameters
     ----------
-    late
-        float64 (times, P), P(late) of each load of each class, one result for each load.
-    first
-        int64 (classes, top + 2), see :class:`allocsolve.models.coded.load_columns.LoadColumns`.
+    table
+        With one result for each load.
     out
         float64 (times, n + 1, need + 1), filled; 1 where nothing is missing.
     """
+    late, _, first, class_of = table
     nodes = class_of.shape[0]
     for k in range(late.shape[0]):
         out[k, nodes, :] = 0.0
@@ -60,9 +58,7 @@ def adaptive_values(
 
 @kernel
 def enumerate_loads(
-    late: FloatArray,
-    first: IntArray,
-    class_of: IntArray,
+    table: Table,
     caps: IntArray,
     price: FloatArray,
     measure: FloatArray,
@@ -100,6 +96,7 @@ def enumerate_loads(
     int
         :data:`COMPLETE`, :data:`PAUSED` or :data:`FOUND`.
     """
+    late, _, first, class_of = table
     nodes, need = class_of.shape[0], state.shape[2] - 1
     while place[0] >= 0:
         if budget <= 0:
@@ -157,14 +154,12 @@ def _assign(
 
 def warm() -> None:
     """Compile the kernels, or load them from the cache."""
-    late = np.array([[0.5, 0.25]])
-    first, class_of = np.array([[0, 0, 1, 2]], np.int64), np.zeros(2, np.int64)
+    first = np.array([[0, 0, 1, 2]], np.int64)
+    table = Table(np.array([[0.5, 0.25]]), np.ones(2, np.int64), first, np.zeros(2, np.int64))
     caps, price, values = np.full(2, 2, np.int64), np.zeros(2), np.empty((1, 3, 3))
-    adaptive_values(late, first, class_of, caps, price, 2, values)
+    adaptive_values(table, caps, price, 2, values)
     state = np.zeros((3, 1, 3))
     state[0, :, 2] = 1.0
     loads, place = np.full(2, -1, np.int64), np.zeros(2, np.int64)
     limits = np.array([4.0, np.inf, 1.0])
-    enumerate_loads(
-        late, first, class_of, caps, price, np.ones(1), limits, values, state, loads, place, 9
-    )
+    enumerate_loads(table, caps, price, np.ones(1), limits, values, state, loads, place, 9)

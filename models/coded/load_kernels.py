@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.coded.law_kernels import threshold_survival
 from allocsolve.models.kernels import kernel
 
-__all__ = ["scan_moves", "survival_of", "warm"]
+__all__ = ["Table", "scan_moves", "survival_of", "warm"]
+
+
+class Table(NamedTuple):
+    """The results of each class of nodes for each load, P of them, at some times.
+
+    Attributes
+    ----------
+    late
+        float64 (times, P), the probability that each has not arrived.
+    weight
+        int64 (P,), units of load that arrive with each.
+    first
+        int64 (classes, top + 2): those of a node of class c with the load l are
+        ``first[c, l] .. first[c, l + 1]``.
+    class_of
+        int64 (n,), class of each node.
+    """
+
+    late: FloatArray
+    weight: IntArray
+    first: IntArray
+    class_of: IntArray
 
 
 @kernel
-def survival_of(
-    late: FloatArray,
-    weight: IntArray,
-    first: IntArray,
-    class_of: IntArray,
-    loads: IntArray,
-    need: int,
-    out: FloatArray,
-) -> None:
+def survival_of(table: Table, loads: IntArray, need: int, out: FloatArray) -> None:
     """Compute P(job not complete) at each time for the loads of all nodes.
 
     Parameters
     ----------
-    late, weight, first, class_of
-        The table of :class:`allocsolve.models.coded.load_columns.LoadColumns`.
     loads
         int64 (n,).
     out
         float64 (times,), filled.
     """
+    late, weight, first, class_of = table
     count, sources = 0, 0
     for i in range(loads.shape[0]):
         c = class_of[i]
@@ -59,10 +74,7 @@ def survival_of(
 
 @kernel
 def scan_moves(
-    late: FloatArray,
-    weight: IntArray,
-    first: IntArray,
-    class_of: IntArray,
+    table: Table,
     measure: FloatArray,
     price: FloatArray,
     caps: IntArray,
@@ -72,8 +84,6 @@ def scan_moves(
     step: int,
     loads: IntArray,
     value: FloatArray,
-    begin: int,
-    end: int,
 ) -> int:
     """Try moves one by one and keep each that lowers the score; return how many did.
 
@@ -98,8 +108,8 @@ def scan_moves(
         float64 (1,), the score of the loads, changed.
     """
     found = 0
-    out = np.empty(late.shape[0])
-    for m in range(begin, end):
+    out = np.empty(table.late.shape[0])
+    for m in range(moves.shape[0]):
         i, j = moves[m, 0], moves[m, 1]
         gain = -step if j == -2 else step
         loads[i] += gain
@@ -112,7 +122,7 @@ def scan_moves(
                 total += loads[v]
                 cost += price[v] * loads[v]
             if need <= total <= limits[0] and cost <= limits[1]:
-                survival_of(late, weight, first, class_of, loads, need, out)
+                survival_of(table, loads, need, out)
                 score = 0.0
                 for k in range(out.shape[0]):
                     score += measure[k] * out[k]
@@ -134,23 +144,9 @@ def warm() -> None:
     late = np.array([[0.5, 0.25, 0.75]])
     weight = np.array([1, 1, 1], np.int64)
     first = np.array([[0, 0, 1, 3]], np.int64)
-    class_of, loads = np.zeros(2, np.int64), np.ones(2, np.int64)
+    table = Table(late, weight, first, np.zeros(2, np.int64))
+    loads, caps = np.ones(2, np.int64), np.full(2, 2, np.int64)
     moves = np.array([[0, 1], [0, -1]], np.int64)
-    scan_moves(
-        late,
-        weight,
-        first,
-        class_of,
-        np.ones(1),
-        np.zeros(2),
-        np.full(2, 2, np.int64),
-        np.array([4.0, 1.0, -1.0, 0.0]),
-        1,
-        moves,
-        1,
-        loads,
-        np.ones(1),
-        0,
-        2,
-    )
-    survival_of(late, weight, first, class_of, loads, 1, np.empty(1))
+    limits = np.array([4.0, 1.0, -1.0, 0.0])
+    scan_moves(table, np.ones(1), np.zeros(2), caps, limits, 1, moves, 1, loads, np.ones(1))
+    survival_of(table, loads, 1, np.empty(1))

@@ -14,7 +14,7 @@ from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.law import completion_law
 from allocsolve.models.coded.load_columns import LoadColumns
-from allocsolve.models.coded.load_kernels import scan_moves, survival_of
+from allocsolve.models.coded.load_kernels import Table, scan_moves, survival_of
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.value import objective_value
 from allocsolve.models.result import Sense
@@ -153,8 +153,8 @@ class QuickScores(Scores):
     ----------
     domain
         The loads that are allowed.
-    measure, late
-        The score is ``measure . survival``; the table of results at the times of the grid.
+    measure, table
+        The score is ``measure . survival``; the results at the times of the grid.
     """
 
     def __init__(self, problem: CodedProblem, batches: int, domain: Domain) -> None:
@@ -166,7 +166,7 @@ class QuickScores(Scores):
         self.prices = np.array([float(price) for price in domain.prices])
         self.limits = self._limits()
         self.measure: FloatArray = np.ones(1)
-        self.late: FloatArray = np.empty((0, 0))
+        self.focus_on(np.ones(1))
 
     def _limits(self) -> FloatArray:
         """Return the limits as :func:`scan_moves` wants them; the budget is a little smaller."""
@@ -191,21 +191,18 @@ class QuickScores(Scores):
                 times = np.array([law.quantile(float(goal.q))])
             else:
                 times, self.measure = _grid(law.quantiles(_RANKS))
-        self.late = self.columns.late(times)
+        self.focus_on(times)
+
+    def focus_on(self, times: FloatArray) -> None:
+        """Look at these times."""
+        columns = self.columns
+        self.table = Table(columns.late(times), columns.weight, columns.first, columns.class_of)
 
     def score(self, loads: Sequence[int]) -> float:
         """Return the score of allowed loads that the table covers; the lower the better."""
-        array, columns = integers(loads), self.columns
-        out = np.empty(len(self.late))
-        survival_of(
-            self.late,
-            columns.weight,
-            columns.first,
-            columns.class_of,
-            array,
-            self.domain.need,
-            out,
-        )
+        array = integers(loads)
+        out = np.empty(len(self.table.late))
+        survival_of(self.table, array, self.domain.need, out)
         score = float(self.measure @ out)
         if score <= self.limits[2]:
             score = float(self.prices @ array) - float(self.limits[3])
@@ -213,12 +210,8 @@ class QuickScores(Scores):
 
     def scan(self, moves: IntArray, step: int, loads: IntArray, value: FloatArray) -> int:
         """Try moves one by one, compiled."""
-        columns = self.columns
         return scan_moves(
-            self.late,
-            columns.weight,
-            columns.first,
-            columns.class_of,
+            self.table,
             self.measure,
             self.prices,
             self.caps,
@@ -228,13 +221,11 @@ class QuickScores(Scores):
             step,
             loads,
             value,
-            0,
-            len(moves),
         )
 
     def work(self) -> float:
         """Return the steps of a score."""
-        points, nodes = len(self.late), len(self.caps)
+        points, nodes = len(self.table.late), len(self.caps)
         return 2e3 + points * nodes * (self.domain.need * self.batches + 20) / 2
 
 

@@ -11,7 +11,7 @@ LOADS = KernelSet(
     module="allocsolve.models.coded.load_kernels",
     entry="scan_moves",
     warm="warm",
-    compiling=20.0,
+    compiling=9.0,
     loading=2.0,
 )
 """Moves of loads, scored by the dynamic program of the completion law."""
@@ -21,7 +21,7 @@ BOUNDS = KernelSet(
     module="allocsolve.models.coded.bounds_kernels",
     entry="enumerate_loads",
     warm="warm",
-    compiling=12.0,
+    compiling=7.0,
     loading=1.5,
 )
 """Bounds over all loads, and the enumeration of loads under them."""

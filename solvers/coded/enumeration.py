@@ -17,6 +17,7 @@ from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.bounds import Adaptive
 from allocsolve.models.coded.bounds_kernels import COMPLETE, FOUND, enumerate_loads
 from allocsolve.models.coded.law import completion_law
+from allocsolve.models.coded.node_classes import node_classes
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.kernels import paced
 from allocsolve.models.result import RealBound
@@ -59,15 +60,10 @@ def is_small(ground: Ground) -> bool:
     problem, domain = ground.problem, ground.domain
     if not problem.arrays.independent or problem.limits.batches != 1:
         return False
-    from allocsolve.models.coded.node_classes import node_classes
-
-    sizes: dict[int, int] = {}
-    for kind in node_classes(problem).tolist():
-        sizes[kind] = sizes.get(kind, 0) + 1
+    _, leaders, members = np.unique(node_classes(problem), return_index=True, return_counts=True)
     count = 1.0
-    for kind, members in sizes.items():
-        cap = int(domain.caps[node_classes(problem).tolist().index(kind)])
-        count *= math.comb(cap + members, members)
+    for cap, size in zip(domain.caps[leaders].tolist(), members.tolist(), strict=True):
+        count *= math.comb(cap + size, size)
     return count <= _SMALL
 
 
@@ -116,7 +112,7 @@ class _Tree:
         """Whether it ended because the best loads, and with them the times, have changed."""
         target = self._target(points)
         self._measure, self._limits = target.measure, target.limits
-        self._late = ceiling.late(target.times)
+        self._table = ceiling.table(target.times)
         self._values = ceiling.values(target.times)
         nodes, need = len(ceiling.caps), ceiling.need
         self._state = np.zeros((nodes + 1, len(target.times), need + 1))
@@ -168,9 +164,7 @@ class _Tree:
         share = paced(enumerate_loads, max(1, int(5e7 / self._work)))
         while self.used < budget and not ground.over():
             code = enumerate_loads(
-                self._late,
-                ceiling.first,
-                ceiling.class_of,
+                self._table,
                 ceiling.caps,
                 self._price,
                 self._measure,

@@ -94,7 +94,7 @@ def ready_loops(control: RealControl[CodedAnswer]) -> Iterator[bool]:
 
     sets = (COMPLETION, LOADS, BOUNDS)
     rest = control.remaining()
-    if sum(kernels.seconds() for kernels in sets) <= rest / 2 and all(
+    if sum(kernels.seconds() for kernels in sets) <= 0.6 * rest and all(
         kernels.prepare(is_over) for kernels in sets
     ):
         yield True

@@ -23,10 +23,10 @@ from allocsolve.solvers.ending import finished, infeasible, own_solver
 __all__ = ["improve_loads", "solve"]
 
 _EFFORT = {"effort": (10, 1, 10_000)}
-_WORK = 3e8
+_WORK = 1e8
 """Steps of compiled loops for each unit of effort."""
 
-_PLAIN = 300
+_PLAIN = 100
 """How many times as long plain Python takes, roughly."""
 
 _COARSE = 16
