@@ -27,7 +27,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Generic, ParamSpec, Protocol, TypeVar, cast
 
-__all__ = ["PLAIN_AT_ONCE", "KernelSet", "kernel", "paced", "uncompiled"]
+__all__ = ["PLAIN_AT_ONCE", "KernelSet", "inlined", "kernel", "paced", "uncompiled"]
 
 PLAIN_AT_ONCE = 0.3
 """Seconds up to which plain Python is done before numba is imported."""
@@ -72,6 +72,13 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _Kernel(function)
 
 
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a small function into every kernel that calls it."""
+    if _is_plain():
+        return function
+    return _Kernel(function, into_callers=True)
+
+
 def paced(function: Callable[..., object], budget: int) -> int:
     """Return the budget of a call that is to take about as long as a compiled one."""
     quick = isinstance(function, _Kernel) and not function.runs_plain()
@@ -106,8 +113,9 @@ class _Kernel(Generic[P, R]):
     through here on its way.
     """
 
-    def __init__(self, function: Callable[P, R]) -> None:
+    def __init__(self, function: Callable[P, R], *, into_callers: bool = False) -> None:
         update_wrapper(self, function)
+        self._into_callers = into_callers
         self.function = cast("FunctionType", function)
         self._compiled: _Dispatcher | None = None
         self._twin: Callable[P, R] | None = None
@@ -139,7 +147,7 @@ class _Kernel(Generic[P, R]):
         """Return the function as numba has it; nothing is compiled yet."""
         with _creating:
             if self._compiled is None:
-                self._compiled = _dispatcher(self.function)
+                self._compiled = _dispatcher(self.function, into_callers=self._into_callers)
         return self._compiled
 
     def plain(self) -> Callable[P, R]:
@@ -155,13 +163,14 @@ class _Kernel(Generic[P, R]):
             return self._twin
 
 
-def _dispatcher(function: FunctionType) -> _Dispatcher:
+def _dispatcher(function: FunctionType, *, into_callers: bool = False) -> _Dispatcher:
     import numba
 
+    options = {"nogil": True, "forceinline": into_callers}
     try:
-        compiled = numba.njit(cache=True, nogil=True)(function)
+        compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no place for the cache
-        compiled = numba.njit(nogil=True)(function)
+        compiled = numba.njit(**options)(function)
     return cast("_Dispatcher", compiled)
 
 

@@ -1,0 +1,184 @@
+"""Compiled passes of the interior point method that find a step: predictor and corrector."""
+
+from __future__ import annotations
+
+from allocsolve.models.arrays import FloatArray
+from allocsolve.models.kernels import inlined, kernel
+from allocsolve.solvers.fair.block_kernels import Work, apply, factorise, room
+from allocsolve.solvers.fair.interior_kernels import Jobs, Point, System, look
+
+__all__ = ["correct", "predict"]
+
+Levels = tuple[float, float]
+"""The level and its step."""
+
+Tail = tuple[float, float, float, float]
+"""Steps of idle time and its price, of slack and its price."""
+
+
+@kernel
+def predict(
+    jobs: Jobs,
+    point: Point,
+    step: Point,
+    asked: FloatArray,
+    levels: Levels,
+    alpha: float,
+    system: System,
+) -> None:
+    """Find the step towards products of 0, for given steps of prices and level.
+
+    Only its products are stored, in ``step``, with what they and a target change in the right
+    side of the system. ``asked`` (m,) is price, its step and cost. The first two of ``sums``
+    are the step lengths, the next three what the products fall along the step.
+    """
+    count, types = jobs.pace.shape
+    share, reduced, idle, time, slack, price = point
+    to_share, _, to_idle, _, to_slack, _ = step
+    sums, work = system.sums, room(types)
+    move, dual = work.move, work.dual
+    sums[:], sums[:2] = 0, 1
+    system.target[:], system.second[:] = 0, 0
+    for i in range(count):
+        tail, stiff = _step_of(i, jobs, point, step, asked, levels, alpha, -1.0, work)
+        _keep_lengths(i, point, work, tail, sums)
+        falls, rises, both = time[i] * tail[0], idle[i] * tail[1], tail[0] * tail[1]
+        to_idle[i] = both
+        for j in range(types):
+            product = move[j] * dual[j]
+            falls += reduced[i, j] * move[j]
+            rises += share[i, j] * dual[j]
+            both += product
+            to_share[i, j] = product
+        if slack.size > 0:
+            product = tail[2] * tail[3]
+            falls += price[i] * tail[2]
+            rises += slack[i] * tail[3]
+            both += product
+            to_slack[i] = product
+        sums[2] += falls
+        sums[3] += rises
+        sums[4] += both
+        _change_right_side(i, jobs, point, step, stiff, work, system)
+
+
+@kernel
+def correct(
+    jobs: Jobs,
+    point: Point,
+    step: Point,
+    asked: FloatArray,
+    levels: Levels,
+    alpha: float,
+    target: float,
+    sums: FloatArray,
+) -> None:
+    """Replace the products in ``step`` by the step that makes all products equal ``target``.
+
+    The first two of ``sums`` are the step lengths.
+    """
+    count, types = jobs.pace.shape
+    to_share, to_reduced, to_idle, to_time, to_slack, to_price = step
+    work = room(types)
+    move, dual = work.move, work.dual
+    sums[:], sums[:2] = 0, 1
+    for i in range(count):
+        tail, _ = _step_of(i, jobs, point, step, asked, levels, alpha, target, work)
+        _keep_lengths(i, point, work, tail, sums)
+        for j in range(types):
+            to_share[i, j], to_reduced[i, j] = move[j], dual[j]
+        to_idle[i], to_time[i] = tail[0], tail[1]
+        if to_slack.size > 0:
+            to_slack[i], to_price[i] = tail[2], tail[3]
+
+
+@inlined
+def _step_of(
+    i: int,
+    jobs: Jobs,
+    point: Point,
+    step: Point,
+    asked: FloatArray,
+    levels: Levels,
+    alpha: float,
+    target: float,
+    work: Work,
+) -> tuple[Tail, float]:
+    """Find the step of one job: shares into ``work.move``, their duals into ``work.dual``.
+
+    With a target below 0 it leads to products of 0, and ``step`` is not read. Returns the
+    rest of the step and the stiffness.
+    """
+    pace, _, _, slope, gang = jobs
+    share, reduced, idle, time, slack, price = point
+    side, move, extra, dual = work.side, work.move, work.more, work.dual
+    spare, lack, rise, curve, stiff = look(i, jobs, point, levels[0], alpha)
+    hold, at_idle, at_slack = time[i] / idle[i], 0.0, 0.0
+    if target >= 0:
+        at_idle = (target - step.idle[i]) / idle[i]
+        if slack.size > 0:
+            at_slack = (target - step.slack[i]) / slack[i]
+    pull = rise + stiff * (slope[i] * levels[1] - lack) + at_slack
+    push = hold * spare - at_idle
+    factorise(i, share, reduced, pace, curve + stiff, hold, work)
+    for j in range(asked.size):
+        extra[j] = (target - step.share[i, j]) / share[i, j] if target >= 0 else 0.0
+        side[j] = pace[i, j] * pull - asked[j] * gang[i] + push + extra[j]
+    apply(side, work, move)
+    used, gained = 0.0, 0.0
+    for j in range(asked.size):
+        dual[j] = extra[j] - reduced[i, j] * move[j] / share[i, j] - reduced[i, j]
+        used += move[j]
+        gained += pace[i, j] * move[j]
+    to_time = hold * (used - spare) + at_idle - time[i]
+    to_idle = (at_idle - to_time) / hold - idle[i]
+    if slack.size == 0:
+        return (to_idle, to_time, 0.0, 0.0), stiff
+    to_slack = gained - slope[i] * levels[1] + lack
+    return (to_idle, to_time, to_slack, at_slack - stiff * to_slack - price[i]), stiff
+
+
+@inlined
+def _keep_lengths(i: int, point: Point, work: Work, tail: Tail, sums: FloatArray) -> None:
+    """Keep the largest relative falls, primal and dual, in the first two sums."""
+    share, reduced, idle, time, slack, price = point
+    move, duals = work.move, work.dual
+    primal, dual = sums[0], sums[1]
+    for j in range(move.size):
+        primal = max(primal, -move[j] / share[i, j])
+        dual = max(dual, -duals[j] / reduced[i, j])
+    primal, dual = max(primal, -tail[0] / idle[i]), max(dual, -tail[1] / time[i])
+    if slack.size > 0:
+        primal, dual = max(primal, -tail[2] / slack[i]), max(dual, -tail[3] / price[i])
+    sums[0], sums[1] = primal, dual
+
+
+@inlined
+def _change_right_side(
+    i: int, jobs: Jobs, point: Point, step: Point, stiff: float, work: Work, system: System
+) -> None:
+    """Add what a target and the products of the first step change in the right side."""
+    pace, _, _, slope, gang = jobs
+    share, _, idle, _, slack, _ = point
+    to_share, _, to_idle, _, to_slack, _ = step
+    _, _, _, _, side, _, one, two = work
+    target, second, last = system.target, system.second, pace.shape[1]
+    by_slack, by_product = 0.0, 0.0
+    if slack.size > 0:
+        by_slack = 1 / slack[i]
+        by_product = -to_slack[i] * by_slack
+        target[last] -= slope[i] * by_slack
+        second[last] -= slope[i] * by_product
+    by_idle = 1 / idle[i]
+    for j in range(last):
+        side[j] = 1 / share[i, j] - by_idle + pace[i, j] * by_slack
+    apply(side, work, one)
+    for j in range(last):
+        side[j] = to_idle[i] * by_idle - to_share[i, j] / share[i, j] + pace[i, j] * by_product
+    apply(side, work, two)
+    border = stiff * slope[i]
+    for j in range(last):
+        target[j] += gang[i] * one[j]
+        second[j] += gang[i] * two[j]
+        target[last] += border * pace[i, j] * one[j]
+        second[last] += border * pace[i, j] * two[j]
