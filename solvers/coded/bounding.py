@@ -70,5 +70,5 @@ def _bound_scenarios(ground: Ground) -> None:
         value = -float(np.mean(times <= float(goal.deadline) * (1 + 4e-15)))
     else:
         return
-    shift = 1e-12 * abs(value)
-    ground.control.raise_bound(RealBound(value - shift, "rateless loads, given scenarios"))
+    value = max(value - 1e-12 * abs(value), -1.0 if name == "deadline_probability" else 0.0)
+    ground.control.raise_bound(RealBound(value, "rateless loads, given scenarios"))

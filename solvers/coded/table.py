@@ -26,6 +26,8 @@ _PRODUCTS = frozenset(
         Feature.BUDGET,
     }
 )
+_PARTS = _PRODUCTS - {Feature.MATVEC, Feature.MATMUL} | {Feature.GRADIENT, Feature.HOLDS}
+_PIECES = _PRODUCTS - {Feature.MATVEC, Feature.MATMUL} | {Feature.ELASTIC}
 _RULES = (
     ("uniform", "equal loads, the best recovery threshold k"),
     ("load_balanced", "loads in proportion to the speeds"),
@@ -51,7 +53,7 @@ class Row(NamedTuple):
 ROWS: tuple[Row, ...] = (
     Row(
         "auto",
-        _PRODUCTS,
+        _PRODUCTS | _PARTS | _PIECES,
         OBJECTIVES,
         exact=True,
         target="auto:solve",
@@ -73,8 +75,64 @@ ROWS: tuple[Row, ...] = (
         target="enumeration:solve",
         description="all loads, depth first, under a bound from the true laws; proves optimality",
     ),
+    Row(
+        "milp",
+        _PRODUCTS - {Feature.BATCHES, Feature.PER_ROW},
+        ("quantile", "deadline_probability"),
+        exact=True,
+        target="milp:solve",
+        description="a mixed-integer program over joint draws with HiGHS; exact for scenarios",
+    ),
     *(
         Row(name, _PRODUCTS, _LAWS, False, f"rule_methods:{name}", description)
         for name, description in _RULES
+    ),
+    Row(
+        "partitions",
+        _PARTS,
+        OBJECTIVES,
+        exact=True,
+        target="partitions:solve",
+        description="gradients: every rule, then exchanges of partitions by exact value",
+    ),
+    Row(
+        "heterogeneity_aware",
+        _PARTS,
+        OBJECTIVES,
+        exact=True,
+        target="partitions:heterogeneity_aware",
+        description="gradients: partitions by speed, the exact optimum of the worst case",
+    ),
+    Row(
+        "cyclic",
+        _PARTS - {Feature.HOLDS},
+        OBJECTIVES,
+        exact=False,
+        target="partitions:cyclic",
+        description="gradients: equal loads on arcs of a circle",
+    ),
+    Row(
+        "fractional_repetition",
+        _PARTS - {Feature.HOLDS},
+        OBJECTIVES,
+        exact=False,
+        target="partitions:fractional_repetition",
+        description="gradients: groups of nodes with the same partitions",
+    ),
+    Row(
+        "water_filling",
+        _PIECES,
+        OBJECTIVES,
+        exact=True,
+        target="elastic:water_filling",
+        description="elastic: loads by speed up to a common time, exact fractions",
+    ),
+    Row(
+        "equal_shares",
+        _PIECES,
+        OBJECTIVES,
+        exact=False,
+        target="elastic:equal_shares",
+        description="elastic: the same load for every node",
     ),
 )
