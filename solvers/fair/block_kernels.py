@@ -19,7 +19,12 @@ __all__ = ["Work", "apply", "factorise", "room"]
 
 
 class Work(NamedTuple):
-    """Room for one job: root, first, second (m,), inverse (3,), side, move, more, dual (m,)."""
+    """Room for one job.
+
+    root, first, second (m,): H 1 and the basis; inverse (7,): the inverse in that basis, then
+    ``1 - a u' B^-1 u``, the length of H u and both parts of H 1; side, move, more, dual (m,);
+    table (m, m).
+    """
 
     root: FloatArray
     first: FloatArray
@@ -29,6 +34,7 @@ class Work(NamedTuple):
     move: FloatArray
     more: FloatArray
     dual: FloatArray
+    table: FloatArray
 
 
 @kernel
@@ -38,11 +44,12 @@ def room(types: int) -> Work:
         np.empty(types),
         np.empty(types),
         np.empty(types),
-        np.empty(3),
+        np.empty(7),
         np.empty(types),
         np.empty(types),
         np.empty(types),
         np.empty(types),
+        np.empty((types, types)),
     )
 
 
@@ -79,18 +86,24 @@ def factorise(
     shrink = 1 / max(across, 1e-300)
     for j in range(types):
         second[j] *= shrink
+    work.inverse[4], work.inverse[5], work.inverse[6] = length, along + lost, across
     tight = np.sqrt(hold)
     bend, along, across = length * np.sqrt(curve), (along + lost) * tight, across * tight
     det = 1 / ((1 + bend * bend) * (1 + across * across) + along * along)
     work.inverse[0] = (1 + across * across) * det
     work.inverse[1] = -along * across * det
     work.inverse[2] = (1 + bend * bend + along * along) * det
+    work.inverse[3] = (1 + across * across + along * along) * det
 
 
 @inlined
-def apply(side: FloatArray, work: Work, out: FloatArray) -> None:
-    """Multiply with the inverse; the second projection keeps small components accurate."""
-    root, first, second = work.root, work.first, work.second
+def apply(pull: float, push: float, side: FloatArray, work: Work, out: FloatArray) -> None:
+    """Multiply the inverse with ``pull u + push 1 + side``.
+
+    The first two can be huge and cancel with what they meet in the block, so they never
+    leave the basis. The second projection keeps small components of the third accurate.
+    """
+    root, first, second, inverse, _, _, _, _, _ = work
     one, two, off_one, off_two = 0.0, 0.0, 0.0, 0.0
     for j in range(root.size):
         out[j] = root[j] * side[j]
@@ -100,7 +113,8 @@ def apply(side: FloatArray, work: Work, out: FloatArray) -> None:
         out[j] -= first[j] * one + second[j] * two
         off_one += first[j] * out[j]
         off_two += second[j] * out[j]
-    inverse = work.inverse
+    one += pull * inverse[4] + push * inverse[5]
+    two += push * inverse[6]
     keep_one = inverse[0] * one + inverse[1] * two - off_one
     keep_two = inverse[1] * one + inverse[2] * two - off_two
     for j in range(root.size):

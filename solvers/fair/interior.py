@@ -281,12 +281,12 @@ class _Run:
         return solved[: self.m], float(solved[self.m]) if self.leveled else 0.0
 
     def _predict(self, rise: FloatArray, lift: float) -> None:
-        asked = self.prices + rise + self.cost
+        asked = (self.prices + self.cost, rise)
         levels = (self.level, lift)
         predict(self.jobs, self.point, self.step, asked, levels, self.alpha, self.system)
 
     def _correct(self, rise: FloatArray, lift: float, target: float) -> None:
-        asked = self.prices + rise + self.cost
+        asked = (self.prices + self.cost, rise)
         levels, sums = (self.level, lift), self.system.sums
         correct(self.jobs, self.point, self.step, asked, levels, self.alpha, target, sums)
 

@@ -14,10 +14,14 @@ from allocsolve.models.arrays import FloatArray
 from allocsolve.models.kernels import inlined, kernel
 from allocsolve.solvers.fair.block_kernels import Work, apply, factorise, room
 
-__all__ = ["NO_GAIN", "Jobs", "Point", "System", "advance", "assemble", "look"]
+__all__ = ["NO_GAIN", "Jobs", "Point", "System", "advance", "assemble", "dual_residual", "look"]
 
 NO_GAIN = -1.0
 """Value of ``alpha`` where no job has a gain and only the level counts."""
+
+
+_NOISE = 1e-13
+"""Relative residual that counts as none."""
 
 
 class Jobs(NamedTuple):
@@ -92,6 +96,17 @@ def look(
     return 1 - used - idle[i], lack, rise, curve, stiff
 
 
+@inlined
+def dual_residual(i: int, j: int, jobs: Jobs, point: Point, asked: float, worth: float) -> float:
+    """Return the residual of a dual constraint, 0 where rounding errors are all that is left.
+
+    Divided by a reduced price near 0 such an error would spoil the shares.
+    """
+    gained, paid = jobs.pace[i, j] * worth, asked * jobs.gang[i]
+    wrong = gained - point.time[i] - paid + point.reduced[i, j]
+    return wrong if abs(wrong) > _NOISE * (gained + point.time[i] + paid) else 0.0
+
+
 @kernel
 def advance(point: Point, step: Point, primal: float, dual: float) -> None:
     """Take a step of these lengths."""
@@ -131,10 +146,12 @@ def assemble(
         factorise(i, share, reduced, pace, curve + stiff, hold, work)
         _residuals(i, jobs, point, asked, rise, system)
         sums[2] = max(sums[2], abs(spare))
-        pull = rise - stiff * lack
+        own = price[i] if slack.size > 0 else 0.0
+        pull, push = -own - stiff * lack, time[i] + hold * spare
         for j in range(types):
-            side[j] = pace[i, j] * pull - asked[j] * gang[i] + hold * spare
-        apply(side, work, move)
+            wrong = dual_residual(i, j, jobs, point, asked[j], rise + own)
+            side[j] = wrong - reduced[i, j]
+        apply(pull, push, side, work, move)
         _add_prices(gang[i], work, matrix, right)
         if slack.size > 0:
             sums[3] = max(sums[3], abs(lack))
@@ -159,42 +176,50 @@ def _residuals(
     for j in range(pace.shape[1]):
         products += share[i, j] * reduced[i, j]
         load[j] += gang[i] * share[i, j]
-        wrong = pace[i, j] * worth - time[i] - asked[j] * gang[i]
-        worst = max(worst, abs(wrong + reduced[i, j]))
+        worst = max(worst, abs(dual_residual(i, j, jobs, point, asked[j], worth)))
     sums[0] += products
     sums[1] += worst
 
 
 @inlined
 def _add_prices(gang: float, work: Work, matrix: FloatArray, right: FloatArray) -> None:
-    """Add the part of a job to the rows and columns of the prices."""
-    root, first, second, inverse, _, move, _, _ = work
-    square = gang * gang
-    for j in range(root.size):
-        one, two = root[j] * first[j] * square, root[j] * second[j] * square
-        by_first = one * (inverse[0] - 1) + two * inverse[1]
-        by_second = one * inverse[1] + two * (inverse[2] - 1)
+    """Add the part of a job to the rows and columns of the prices.
+
+    What is orthogonal to the two directions is multiplied out from its projections: as a
+    difference it would have no correct digit once a share is far larger than its dual.
+    """
+    root, first, second, inverse, _, move, _, _, table = work
+    types = root.size
+    for j in range(types):
+        for k in range(types):
+            table[j, k] = -root[j] * (first[j] * first[k] + second[j] * second[k])
+        table[j, j] += root[j]
+    for j in range(types):
+        one, two = root[j] * first[j], root[j] * second[j]
+        by_first, by_second = (
+            one * inverse[0] + two * inverse[1],
+            one * inverse[1] + two * inverse[2],
+        )
         right[j] += gang * move[j]
-        matrix[j, j] += root[j] * root[j] * square
         for k in range(j + 1):
-            matrix[j, k] += root[k] * (by_first * first[k] + by_second * second[k])
+            total = root[k] * (by_first * first[k] + by_second * second[k])
+            for other in range(types):
+                total += table[j, other] * table[k, other]
+            matrix[j, k] += gang * gang * total
 
 
 @inlined
 def _add_level(
     i: int, jobs: Jobs, stiff: float, work: Work, matrix: FloatArray, right: FloatArray
 ) -> None:
-    """Add the part of a job to the row of the level."""
+    """Add the part of a job to the row of the level, in a form without differences."""
     pace, gang = jobs.pace, jobs.gang[i]
-    side, move, more = work.side, work.move, work.more
+    root, first, second, inverse, _, move, _, _, _ = work
     last, border = pace.shape[1], stiff * jobs.slope[i]
+    scale = border * gang * inverse[4]
+    moved = 0.0
     for j in range(last):
-        side[j] = border * pace[i, j]
-    apply(side, work, more)
-    back, moved = 0.0, 0.0
-    for j in range(last):
-        matrix[last, j] += gang * more[j]
-        back += pace[i, j] * more[j]
+        matrix[last, j] += scale * root[j] * (inverse[0] * first[j] + inverse[1] * second[j])
         moved += pace[i, j] * move[j]
-    matrix[last, last] += border * (jobs.slope[i] - back)
+    matrix[last, last] += border * jobs.slope[i] * inverse[3]
     right[last] += border * moved

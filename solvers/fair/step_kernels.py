@@ -5,9 +5,12 @@ from __future__ import annotations
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.kernels import inlined, kernel
 from allocsolve.solvers.fair.block_kernels import Work, apply, factorise, room
-from allocsolve.solvers.fair.interior_kernels import Jobs, Point, System, look
+from allocsolve.solvers.fair.interior_kernels import Jobs, Point, System, dual_residual, look
 
 __all__ = ["correct", "predict"]
+
+Asked = tuple[FloatArray, FloatArray]
+"""Price and cost of each type, and the step of the prices, (m,) each."""
 
 Levels = tuple[float, float]
 """The level and its step."""
@@ -21,7 +24,7 @@ def predict(
     jobs: Jobs,
     point: Point,
     step: Point,
-    asked: FloatArray,
+    asked: Asked,
     levels: Levels,
     alpha: float,
     system: System,
@@ -29,8 +32,8 @@ def predict(
     """Find the step towards products of 0, for given steps of prices and level.
 
     Only its products are stored, in ``step``, with what they and a target change in the right
-    side of the system. ``asked`` (m,) is price, its step and cost. The first two of ``sums``
-    are the step lengths, the next three what the products fall along the step.
+    side of the system. The first two of ``sums`` are the step lengths, the next three what the
+    products fall along the step.
     """
     count, types = jobs.pace.shape
     share, reduced, idle, time, slack, price = point
@@ -67,7 +70,7 @@ def correct(
     jobs: Jobs,
     point: Point,
     step: Point,
-    asked: FloatArray,
+    asked: Asked,
     levels: Levels,
     alpha: float,
     target: float,
@@ -98,7 +101,7 @@ def _step_of(
     jobs: Jobs,
     point: Point,
     step: Point,
-    asked: FloatArray,
+    asked: Asked,
     levels: Levels,
     alpha: float,
     target: float,
@@ -118,15 +121,18 @@ def _step_of(
         at_idle = (target - step.idle[i]) / idle[i]
         if slack.size > 0:
             at_slack = (target - step.slack[i]) / slack[i]
-    pull = rise + stiff * (slope[i] * levels[1] - lack) + at_slack
-    push = hold * spare - at_idle
+    own = price[i] if slack.size > 0 else 0.0
+    pull = stiff * (slope[i] * levels[1] - lack) + at_slack - own
+    push = time[i] + hold * spare - at_idle
+    paid, change = asked
     factorise(i, share, reduced, pace, curve + stiff, hold, work)
-    for j in range(asked.size):
+    for j in range(paid.size):
         extra[j] = (target - step.share[i, j]) / share[i, j] if target >= 0 else 0.0
-        side[j] = pace[i, j] * pull - asked[j] * gang[i] + push + extra[j]
-    apply(side, work, move)
+        wrong = dual_residual(i, j, jobs, point, paid[j], rise + own)
+        side[j] = extra[j] - reduced[i, j] + wrong - change[j] * gang[i]
+    apply(pull, push, side, work, move)
     used, gained = 0.0, 0.0
-    for j in range(asked.size):
+    for j in range(paid.size):
         dual[j] = extra[j] - reduced[i, j] * move[j] / share[i, j] - reduced[i, j]
         used += move[j]
         gained += pace[i, j] * move[j]
@@ -161,7 +167,7 @@ def _change_right_side(
     pace, _, _, slope, gang = jobs
     share, _, idle, _, slack, _ = point
     to_share, _, to_idle, _, to_slack, _ = step
-    _, _, _, _, side, _, one, two = work
+    side, one, two = work.side, work.more, work.dual
     target, second, last = system.target, system.second, pace.shape[1]
     by_slack, by_product = 0.0, 0.0
     if slack.size > 0:
@@ -171,11 +177,11 @@ def _change_right_side(
         second[last] -= slope[i] * by_product
     by_idle = 1 / idle[i]
     for j in range(last):
-        side[j] = 1 / share[i, j] - by_idle + pace[i, j] * by_slack
-    apply(side, work, one)
+        side[j] = 1 / share[i, j]
+    apply(by_slack, -by_idle, side, work, one)
     for j in range(last):
-        side[j] = to_idle[i] * by_idle - to_share[i, j] / share[i, j] + pace[i, j] * by_product
-    apply(side, work, two)
+        side[j] = -to_share[i, j] / share[i, j]
+    apply(by_product, to_idle[i] * by_idle, side, work, two)
     border = stiff * slope[i]
     for j in range(last):
         target[j] += gang[i] * one[j]
