@@ -17,6 +17,7 @@ from allocsolve.models.coded.load_columns import LoadColumns
 from allocsolve.models.coded.load_kernels import Table, scan_moves, survival_of
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.value import objective_value
+from allocsolve.models.nodes import Bimodal, Deterministic, Empirical, Mixture
 from allocsolve.models.result import Sense
 
 __all__ = ["DirectScores", "QuickScores", "Scores", "answer_of", "exact_cost", "table_top"]
@@ -24,6 +25,12 @@ __all__ = ["DirectScores", "QuickScores", "Scores", "answer_of", "exact_cost", "
 _RANKS = (0.001, 0.02, 0.1, 0.25, 0.4, 0.55, 0.7, 0.82, 0.91, 0.97, 0.995, 0.9999)
 _POINTS = 6
 _DOUBLINGS = 12
+_SLICES = 300
+_ATOMIC = (Deterministic, Bimodal, Empirical, Mixture)
+
+_BEFORE = 1e-9
+"""A quantile is to be beaten by at least this much, relatively."""
+
 _LARGEST_TABLE = 6_000_000
 """Numbers in a table of results, at most."""
 
@@ -146,8 +153,8 @@ class QuickScores(Scores):
     """The objective of loads of independent nodes from a table, by compiled loops.
 
     The mean is integrated on a fixed grid, so that differences of some 1e-5 of it may be
-    wrong; a quantile q is replaced by P(T > t) at the best known quantile t, which falls
-    below 1 - q as soon as the quantile is below t; everything else is exact.
+    wrong; a quantile q is replaced by P(T > t) just before the best known quantile, which is
+    at most 1 - q if and only if the quantile is smaller; everything else is exact.
 
     Attributes
     ----------
@@ -188,9 +195,10 @@ class QuickScores(Scores):
             law = completion_law(self.problem, answer_of(self.problem, loads, self.batches))
             if name == "quantile":
                 assert goal.q is not None
-                times = np.array([law.quantile(float(goal.q))])
+                times = np.array([law.quantile(float(goal.q)) * (1 - _BEFORE)])
             else:
-                times, self.measure = _grid(law.quantiles(_RANKS))
+                grid = _steps if _jumps(self.problem) else _grid
+                times, self.measure = grid(law.quantiles(_RANKS))
         self.focus_on(times)
 
     def focus_on(self, times: FloatArray) -> None:
@@ -227,6 +235,25 @@ class QuickScores(Scores):
         """Return the steps of a score."""
         points, nodes = len(self.table.late), len(self.caps)
         return 2e3 + points * nodes * (self.domain.need * self.batches + 20) / 2
+
+
+def _jumps(problem: CodedProblem) -> bool:
+    """Whether a law has atoms, so that survival functions are stairs."""
+    return any(isinstance(law, _ATOMIC) for law in problem.arrays.laws)
+
+
+def _steps(quantiles: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+    """Return the midpoints of short slices, for stairs, and rules beyond them for the tail."""
+    times, weights = _grid(quantiles)
+    finite = [x for x in quantiles if math.isfinite(x)]
+    width = 1.3 * (finite[-1] if finite else 1.0) / _SLICES
+    if width == 0:
+        return times, weights
+    beyond = times > width * _SLICES
+    slices = width * (np.arange(_SLICES) + 0.5)
+    return np.concatenate([slices, times[beyond]]), np.concatenate(
+        [np.full(_SLICES, width), weights[beyond]]
+    )
 
 
 def _grid(quantiles: Sequence[float]) -> tuple[FloatArray, FloatArray]:

@@ -12,7 +12,7 @@ from allocsolve.solvers.coded.ground import Ground
 
 __all__ = ["best_of", "best_of_rule", "compare", "names_of"]
 
-_FINALISTS = 8
+_FINALISTS = 24
 """Candidates of nearly equal quick scores that are scored exactly."""
 
 _NEAR = 2e-3
@@ -85,15 +85,14 @@ def _nearly_best(ground: Ground, scores: Scores, given: Sequence[Loads]) -> list
 
 
 def _least_quantile(ground: Ground, scores: Scores, given: Sequence[Loads]) -> list[Loads]:
-    """Return the loads of least quantile.
-
-    Those that are complete more probably at the quantile of one of them replace it.
-    """
+    """Return the loads of least quantile: those that are complete before it replace one."""
+    goal = ground.problem.objective
+    assert goal.q is not None
+    late = 1.0 - float(goal.q)
     best, rest = given[len(given) // 3 : len(given) // 3 + 1], list(given)
     while rest and best and not ground.over():
         scores.focus(best[0])
-        reached = scores.score(best[0]) * (1 - 1e-9)
-        rest = [loads for loads in rest if scores.score(loads) < reached]
+        rest = [loads for loads in rest if scores.score(loads) <= late]
         if rest:
             best = [min(rest, key=scores.score)]
     return list(best)
