@@ -151,6 +151,21 @@ _CONVEX = (
     "equal_throughput",
 )
 
+_EXCHANGING = _FAIR - {FairFeature.DEMANDS, FairFeature.PAIRS}
+
+_STRUCTURED = (
+    "max_min",
+    "nash",
+    "nash_sharing_incentive",
+    "alpha_fair",
+    "finish_time_fairness",
+    "makespan",
+    "total_throughput",
+    "equal_throughput",
+)
+
+_LEXICOGRAPHIC = ("leximin", "dominant_resource")
+
 METHODS: tuple[Method, ...] = (
     Method(
         name="auto",
@@ -238,6 +253,42 @@ METHODS: tuple[Method, ...] = (
             description=row.description,
         )
         for row in coded.ROWS
+    ),
+    Method(
+        name="auto",
+        kind="fair",
+        honours=_FAIR,
+        objectives=(*_LEXICOGRAPHIC, *_CONVEX),
+        exact=True,
+        target="allocsolve.solvers.fair.auto:solve",
+        description="the fastest method for objective and size; another one where it falls short",
+    ),
+    Method(
+        name="interior_point",
+        kind="fair",
+        honours=_EXCHANGING,
+        objectives=_STRUCTURED,
+        exact=True,
+        target="allocsolve.solvers.fair.interior_point:solve",
+        description="compiled interior point method whose systems have the size of the types",
+    ),
+    Method(
+        name="price_box",
+        kind="fair",
+        honours=_EXCHANGING,
+        objectives=("nash", "max_min", "makespan", "equal_throughput"),
+        exact=True,
+        target="allocsolve.solvers.fair.by_box:solve",
+        description="large divisions, reduced exactly by a box around their prices",
+    ),
+    Method(
+        name="leximin",
+        kind="fair",
+        honours=_EXCHANGING,
+        objectives=_LEXICOGRAPHIC,
+        exact=True,
+        target="allocsolve.solvers.fair.leximin:solve",
+        description="stages of linear programs with HiGHS, at most one for each type",
     ),
     Method(
         name="cvxpy",

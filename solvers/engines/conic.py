@@ -22,7 +22,15 @@ from allocsolve.solvers.engines.highs import highs
 if TYPE_CHECKING:
     import cvxpy as cp
 
-__all__ = ["SOLVERS", "ConicRun", "ConicStatus", "load", "map_status", "solve_program"]
+__all__ = [
+    "SOLVERS",
+    "ConicRun",
+    "ConicStatus",
+    "engine_version",
+    "load",
+    "map_status",
+    "solve_program",
+]
 
 SOLVERS = ("auto", "clarabel", "highs", "scs", "mosek", "gurobi", "copt", "cplex", "xpress")
 """Names of the solvers that may be asked for; ``auto`` chooses."""
@@ -113,14 +121,14 @@ def solve_program(
     if name == "highs":
         highs()  # the first one of a process prints a banner
     if control.stopped() is not None:
-        return ConicRun(ConicStatus.STOPPED, name, _version(name))
+        return ConicRun(ConicStatus.STOPPED, name, engine_version(name))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is in the status
         try:
             program.solve(solver=name.upper(), verbose=False, **_options(name, control.remaining()))
         except cp.error.SolverError as error:
             raise SolverCrash(f"{name} failed: {error}") from None
-    return ConicRun(map_status(program.status), name, _version(name))
+    return ConicRun(map_status(program.status), name, engine_version(name))
 
 
 def _choice(program: cp.Problem) -> str:
@@ -135,7 +143,8 @@ def _options(name: str, seconds: float) -> dict[str, object]:
     return options
 
 
-def _version(name: str) -> str:
+def engine_version(name: str) -> str:
+    """Return the version of a solver, as its package tells."""
     try:
         return version_of({"highs": "highspy", "gurobi": "gurobipy"}.get(name, name))
     except PackageNotFoundError:

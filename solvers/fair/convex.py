@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.certificates import TIGHT
-from allocsolve.models.fair.objectives import counted, require_columns
+from allocsolve.models.fair.objectives import require_columns
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.result import SolverInfo, Termination
 from allocsolve.solvers.control import Outcome, Proof, RealControl
@@ -20,6 +18,7 @@ from allocsolve.solvers.engines.conic import (
 )
 from allocsolve.solvers.fair.presenting import goal_name, offer, repair
 from allocsolve.solvers.fair.settings import objective_options, read_words
+from allocsolve.solvers.fair.structured import nothing_to_divide, offer_nothing
 
 __all__ = ["SETTINGS", "solve"]
 
@@ -39,8 +38,8 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     """
     wanted = read_words("cvxpy", control.limits.options, SETTINGS)["solver"]
     require_columns(problem, goal_name(problem))
-    if not len(counted(problem.arrays)):
-        offer(_nothing(problem), control, "empty")
+    if nothing_to_divide(problem):
+        offer_nothing(problem, control)
         return finished(control, _info(control, None), Termination.FINISHED)
     control.phase("loading cvxpy")
     load()
@@ -70,11 +69,6 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         warning = f"{run.solver} left a certified gap of {offered.gap:.1e}"
         return finished(control, info, Termination.FINISHED, warnings=(warning,))
     return Outcome(Proof.OPTIMAL, Termination.FINISHED, info)
-
-
-def _nothing(problem: FairProblem) -> FairAnswer:
-    n, m = problem.arrays.throughput.shape
-    return FairAnswer(problem, np.zeros((n, m)), prices=np.zeros(m), time_prices=np.zeros(n))
 
 
 def _info(control: RealControl[FairAnswer], run: ConicRun | None) -> SolverInfo:
