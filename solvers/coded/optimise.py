@@ -7,10 +7,13 @@ loads move in steps that are halved, scored by compiled loops and decided on exa
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.baselines import Loads, batch_numbers, candidates
+from allocsolve.models.coded.data import Scenarios
 from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.coded.value import objective_value
 from allocsolve.models.result import SolverInfo
 from allocsolve.solvers.coded.bounding import bound_cost
 from allocsolve.solvers.coded.compare import best_of, compare
@@ -20,7 +23,9 @@ from allocsolve.solvers.coded.search import Search
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, infeasible, own_solver
 
-__all__ = ["improve_loads", "solve"]
+__all__ = ["fresh_value", "improve_loads", "solve"]
+
+_FEWEST_DRAWS = 20
 
 _EFFORT = {"effort": (10, 1, 10_000)}
 _WORK = 1e8
@@ -47,17 +52,47 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
         bound_cost(ground)
         if is_small(ground) and enumerate_all(ground, budget) and control.answer is None:
             return infeasible(solver, None)
-    return outcome_of(ground, solver, compiled=compiled)
+        notes = fresh_value(ground, budget)
+    return outcome_of(ground, solver, notes, compiled=compiled)
 
 
-def outcome_of(ground: Ground, solver: SolverInfo, *, compiled: bool) -> Outcome:
+def outcome_of(
+    ground: Ground, solver: SolverInfo, notes: tuple[str, ...], *, compiled: bool
+) -> Outcome:
     """Return the outcome of a run with the values of the rules."""
     return finished(
         ground.control,
         solver,
         ground.ended(),
-        warnings=() if compiled else (UNCOMPILED,),
+        warnings=notes if compiled else (*notes, UNCOMPILED),
         baselines=ground.named_values(),
+    )
+
+
+def fresh_value(ground: Ground, budget: float) -> tuple[str, ...]:
+    """Say what loads that were found on half of the draws are worth on the other half."""
+    problem = ground.problem
+    scenarios = problem.scenarios
+    if scenarios is None or scenarios.samples is None or ground.over():
+        return ()
+    half = len(scenarios.samples) // 2
+    if half < _FEWEST_DRAWS:
+        return ()
+    seen, unseen = (
+        problem.replace(scenarios=Scenarios(samples=part))
+        for part in (scenarios.samples[:half], scenarios.samples[half:])
+    )
+    limits = replace(ground.control.limits, gap=0.0)
+    trial = Ground(seen, RealControl[CodedAnswer](limits, ground.control.token))
+    compare(trial, offer=True)
+    improve_loads(trial, budget / 4)
+    answer = trial.control.answer
+    if answer is None:
+        return ()
+    before, after = objective_value(seen, answer), objective_value(unseen, answer)
+    return (
+        f"loads found on the first {half} draws have {problem.objective_name} {before:.6g} on "
+        f"them and {after:.6g} on the other {len(scenarios.samples) - half}",
     )
 
 
