@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray
-from allocsolve.models.fair.convex_market import Built, Market
+from allocsolve.models.fair.convex_market import Built, Market, Solution
 from allocsolve.models.fair.objectives import isolated, required, scale
 from allocsolve.models.fair.problem import FairProblem
 
@@ -42,13 +44,23 @@ def _parts(market: Market, unit: FloatArray) -> tuple[FloatArray, float]:
 
 
 def level_above(problem: FairProblem, unit: FloatArray, floor: FloatArray) -> Built:
-    """Return ``max t`` with ``U_i >= t unit_i + floor_i``: one level of a leximin answer."""
+    """Return ``max t`` with ``U_i >= t unit_i + floor_i``: one level of a leximin answer.
+
+    The job prices of the solution are those of these rows.
+    """
     market = Market(problem)
     level = cp.Variable()
-    part = unit[market.rows] / market.unit
-    asked = level * part + floor[market.rows] / market.unit
-    constraints = [*market.constraints, market.utility >= asked]
-    return cp.Problem(cp.Maximize(level), constraints), market.decoder()
+    rows, n = market.rows, len(problem.arrays.gang)
+    part = unit[rows] / market.unit
+    above = market.utility >= level * part + floor[rows] / market.unit
+    read = market.decoder()
+
+    def decode() -> Solution:
+        worth = np.zeros(n)
+        worth[rows] = np.abs(np.asarray(above.dual_value)) / market.unit
+        return replace(read(), job_prices=worth)
+
+    return cp.Problem(cp.Maximize(level), [*market.constraints, above]), decode
 
 
 def makespan(problem: FairProblem) -> Built:

@@ -10,7 +10,7 @@ from allocsolve.models.fair.problem import FairFeature, FairProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, own_solver
-from allocsolve.solvers.fair import convex, leximin
+from allocsolve.solvers.fair import convex, leximin, matching, partial
 from allocsolve.solvers.fair.interior import solve_interior
 from allocsolve.solvers.fair.presenting import goal_name
 from allocsolve.solvers.fair.price_box import solve_in_box
@@ -24,6 +24,13 @@ SETTINGS: Mapping[str, Sequence[str]] = {}
 
 _STRUCTURED = (*LEVELS, *WELFARE)
 _BY_BOX = ("nash", *LEVELS)
+
+_OTHERS = {
+    "leximin": leximin.solve,
+    "dominant_resource": leximin.solve,
+    "completion_time": matching.solve,
+    "partial_allocation": partial.solve,
+}
 
 _CONVEX_SIZE = 400_000
 """Numbers in the table of throughputs up to which a second opinion by cvxpy is affordable."""
@@ -43,8 +50,9 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     name = goal_name(problem)
     require_columns(problem, name)
     hard = {FairFeature.DEMANDS, FairFeature.PAIRS} & problem.features
-    if name in ("leximin", "dominant_resource") and not hard:
-        return leximin.solve(problem, control)
+    other = _OTHERS.get(name)
+    if other is not None and not hard:
+        return other(problem, control)
     if name not in _STRUCTURED or hard:
         return convex.solve(problem, control)
     offered = answer_by(_core(name, control), "structured", problem, control)

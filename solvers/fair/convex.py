@@ -6,18 +6,19 @@ from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.certificates import TIGHT
 from allocsolve.models.fair.objectives import require_columns
 from allocsolve.models.fair.problem import FairProblem
-from allocsolve.models.result import SolverInfo, Termination
+from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, Proof, RealControl
 from allocsolve.solvers.ending import finished, infeasible
 from allocsolve.solvers.engines.conic import (
     SOLVERS,
-    ConicRun,
     ConicStatus,
     load,
     solve_program,
 )
-from allocsolve.solvers.fair.presenting import goal_name, offer, repair
-from allocsolve.solvers.fair.settings import objective_options, read_words
+from allocsolve.solvers.fair.conflict import find_conflict
+from allocsolve.solvers.fair.convex_leximin import level_by_level, program_info
+from allocsolve.solvers.fair.presenting import firm, goal_name, offer, repair
+from allocsolve.solvers.fair.settings import read_words
 from allocsolve.solvers.fair.structured import nothing_to_divide, offer_nothing
 
 __all__ = ["SETTINGS", "solve"]
@@ -40,18 +41,21 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     require_columns(problem, goal_name(problem))
     if nothing_to_divide(problem):
         offer_nothing(problem, control)
-        return finished(control, _info(control, None), Termination.FINISHED)
+        return finished(control, program_info(control, None), Termination.FINISHED)
     control.phase("loading cvxpy")
     load()
     from allocsolve.models.fair.convex import PROGRAMS
 
+    if goal_name(problem) in ("leximin", "dominant_resource"):
+        return level_by_level(problem, control, wanted)
     control.phase("building the convex program")
     program, decode = PROGRAMS[goal_name(problem)](problem)
     control.phase("solving the convex program")
     run = solve_program(program, control, wanted)
-    info = _info(control, run)
+    info = program_info(control, run)
     if run.status is ConicStatus.INFEASIBLE:
-        return infeasible(info, None)
+        explained = goal_name(problem) == "cost" and not problem.pairs
+        return infeasible(info, find_conflict(problem, control, wanted) if explained else None)
     if run.status not in (ConicStatus.SOLVED, ConicStatus.INACCURATE):
         return finished(control, info, control.stopped() or Termination.SOLVER_ERROR)
     found = decode()
@@ -59,7 +63,7 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     answer = FairAnswer(
         problem,
         shares,
-        prices=found.prices,
+        prices=firm(problem, found.prices),
         time_prices=found.time_prices,
         job_prices=found.job_prices if pairs is not None else None,
         pair_shares=pairs,
@@ -69,10 +73,3 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         warning = f"{run.solver} left a certified gap of {offered.gap:.1e}"
         return finished(control, info, Termination.FINISHED, warnings=(warning,))
     return Outcome(Proof.OPTIMAL, Termination.FINISHED, info)
-
-
-def _info(control: RealControl[FairAnswer], run: ConicRun | None) -> SolverInfo:
-    options = objective_options(control.limits.options)
-    if run is None:
-        return SolverInfo("none", "", control.limits.seed, 1, options)
-    return SolverInfo(run.solver, run.version, control.limits.seed, 1, options)

@@ -81,12 +81,12 @@ class Form:
 def form_of(problem: FairProblem) -> Form:
     """Return the division of the objective of a problem.
 
-    It must be one of those with gains (Nash welfare with or without floors, alpha-fair, total
-    throughput), or one of :func:`allocsolve.models.fair.objectives.scale`.
+    It must be one of those with gains (Nash welfare with or without floors, alpha-fair), or
+    one of :func:`allocsolve.models.fair.objectives.scale`.
     """
     arrays, settings, name = problem.arrays, problem.settings, goal_name(problem)
-    if name in ("nash", "nash_sharing_incentive", "alpha_fair", "total_throughput"):
-        alpha = {"alpha_fair": settings.alpha, "total_throughput": 0.0}.get(name, 1.0)
+    if name in ("nash", "nash_sharing_incentive", "alpha_fair"):
+        alpha = settings.alpha if name == "alpha_fair" else 1.0
         floor = equal_split(arrays, settings) if name == "nash_sharing_incentive" else None
         return _form(problem, {"gain": arrays.weight, "floor": floor}, alpha)
     return level_form(problem, scale(problem, name, settings))

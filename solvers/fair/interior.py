@@ -43,7 +43,7 @@ class Start:
 
 def solve_interior(
     division: Division,
-    tolerance: float = 1e-9,
+    tolerance: float | None = None,
     start: Start | None = None,
     stop: Callable[[], object] = lambda: None,
 ) -> Found:
@@ -52,14 +52,14 @@ def solve_interior(
     Parameters
     ----------
     tolerance
-        Relative gap and residuals to be reached; the best iterate is returned in any case,
-        with its ``merit``.
+        Relative gap and residuals to be reached, by default what the division allows; the
+        best iterate is returned in any case, with its ``merit``.
     start
         If it leads nowhere, the method begins anew without it.
     stop
         Asked in every iteration; anything but None ends the run.
     """
-    run = _Run(division, tolerance, start)
+    run = _Run(division, tolerance or division.tolerance, start)
     while run.iterate():
         if stop() is not None:
             break

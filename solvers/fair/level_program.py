@@ -100,7 +100,8 @@ class LevelProgram:
         program.sense_ = highspy.ObjSense.kMaximize
         program.col_cost_ = np.append(np.zeros(n * m), 1.0)
         program.col_lower_ = np.append(np.zeros(n * m), -highspy.kHighsInf)
-        program.col_upper_ = np.full(n * m + 1, highspy.kHighsInf)
+        # No level is higher than all paces; the bound matters where no row rises.
+        program.col_upper_ = np.append(np.full(n * m, highspy.kHighsInf), 2 * pace.max())
         program.row_lower_ = np.append(np.zeros(n), np.full(height - n, -highspy.kHighsInf))
         program.row_upper_ = np.append(np.full(n, highspy.kHighsInf), np.ones(height - n))
         program.a_matrix_.format_ = highspy.MatrixFormat.kColwise

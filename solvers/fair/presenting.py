@@ -22,7 +22,10 @@ from allocsolve.models.fair.utility import loads, time_used
 from allocsolve.models.result import RealBound, Sense
 from allocsolve.solvers.control import RealControl
 
-__all__ = ["goal_name", "offer", "repair", "signed", "time_prices_of"]
+__all__ = ["firm", "goal_name", "offer", "repair", "signed", "time_prices_of"]
+
+
+_ROUNDING = 1e-12
 
 
 def goal_name(problem: FairProblem) -> str:
@@ -70,6 +73,16 @@ def time_prices_of(arrays: FairArrays, prices: FloatArray, job_prices: FloatArra
     for j in np.flatnonzero(arrays.capacity > 0):  # by column: no copy of a large table
         np.maximum(best, worth * arrays.throughput[:, j] - arrays.gang * prices[j], out=best)
     return best
+
+
+def firm(problem: FairProblem, prices: FloatArray) -> FloatArray:
+    """Return prices that prove something even if rounding made them too low.
+
+    Where gains are linear and time is not limited, a job would buy without end at a price that
+    is below its worth by a rounding error.
+    """
+    linear = goal_name(problem) in ("total_throughput", "envy_free_efficiency")
+    return prices * (1 + _ROUNDING) if linear and not problem.time_cap else prices
 
 
 @dataclass(frozen=True)

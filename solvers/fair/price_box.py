@@ -35,7 +35,7 @@ _NONE = np.zeros(0)
 
 def solve_in_box(
     division: Division,
-    tolerance: float = 1e-9,
+    tolerance: float | None = None,
     *,
     seed: int = 0,
     small: int = _SMALL,
@@ -53,7 +53,8 @@ def solve_in_box(
     n, _ = division.size
     if n <= 1.5 * small:
         return solve_interior(division, tolerance, stop=stop)
-    run = _Reduction(division, tolerance, seed, small, stop)
+    wanted = tolerance or 10 * division.tolerance
+    run = _Reduction(division, wanted, seed, small, stop)
     return run.solve() or solve_interior(division, tolerance, stop=stop)
 
 

@@ -61,6 +61,14 @@ class Division:
         """Whether a level is raised."""
         return self.gain is None and self.slope is not None
 
+    @property
+    def tolerance(self) -> float:
+        """Relative gap that an interior point method reaches.
+
+        The distance of shares is like the root of the gap where gains are curved.
+        """
+        return 1e-10 if self.gain is None else 1e-13
+
     def replace(self, **changes: object) -> Division:
         """Return the same division with some fields changed."""
         return replace(self, **changes)  # type: ignore[arg-type]  # names and types are those of the fields

@@ -24,7 +24,7 @@ __all__ = ["LEVELS", "WELFARE", "answer_by", "nothing_to_divide", "offer_nothing
 Core = Callable[[Division], Found]
 """Finds the optimum of a division."""
 
-WELFARE = ("nash", "nash_sharing_incentive", "alpha_fair", "total_throughput")
+WELFARE = ("nash", "nash_sharing_incentive", "alpha_fair")
 LEVELS = ("max_min", "makespan", "equal_throughput", "finish_time_fairness")
 
 _ROUNDS = 30
