@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -104,8 +105,10 @@ class Objective:
 
     @property
     def gap(self) -> float | None:
-        """Relative distance of value and bound, None if either is unknown."""
+        """Relative distance of value and bound, None if either is unknown or infinite."""
         if self.known is None or self.bound is None:
+            return None
+        if not (math.isfinite(self.known) and math.isfinite(self.bound)):
             return None
         if self.gap_scale:
             return float(abs(self.known - self.bound) / self.gap_scale)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.baselines import RULES, Loads, candidates, replicated
+from allocsolve.models.coded.law import NoExactLaw
 from allocsolve.models.coded.scores import QuickScores, Scores
 from allocsolve.solvers.coded.ground import Ground
 
@@ -103,7 +104,12 @@ def _best_exactly(
 ) -> tuple[CodedAnswer, float] | None:
     best: tuple[CodedAnswer, float] | None = None
     for answer in answers:
-        cost = ground.cost(answer)
+        try:
+            cost = ground.cost(answer)
+        except NoExactLaw:
+            if answer.code.family != "replication":
+                raise
+            continue  # nodes that straggle together, on several blocks
         if math.isinf(cost) and ground.problem.objective_name == "cost":
             continue
         if best is None or cost < best[1]:

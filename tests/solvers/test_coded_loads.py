@@ -79,7 +79,7 @@ GOALS = [
     pytest.param(ObjectiveSpec(name="mean"), id="mean"),
     pytest.param(ObjectiveSpec(name="quantile", q=Fraction(9, 10)), id="quantile"),
     pytest.param(ObjectiveSpec(name="deadline_probability", deadline=2), id="deadline"),
-    pytest.param(ObjectiveSpec(name="cost", deadline=3, confidence=Fraction(3, 4)), id="cost"),
+    pytest.param(ObjectiveSpec(name="cost", deadline=4, confidence=Fraction(3, 5)), id="cost"),
 ]
 
 
@@ -99,9 +99,10 @@ def test_small_jobs_are_solved_as_by_plain_enumeration(
     ]
     limits = Limits(total_load=7, budget=13) if seed == 2 else Limits()
     problem = problem.replace(nodes=nodes, limits=limits)
-    result = _solve(problem, method)
-    assert result.status is Status.OPTIMAL
-    assert result.objective.value == pytest.approx(_best(problem, 4), rel=1e-8)
+    result, best = _solve(problem, method), _best(problem, 4)
+    assert result.status is (Status.OPTIMAL if math.isfinite(best) else Status.INFEASIBLE)
+    if math.isfinite(best):
+        assert result.objective.value == pytest.approx(best, rel=1e-8)
 
 
 LAWS = (
