@@ -60,9 +60,12 @@ def solve_interior(
         Asked in every iteration; anything but None ends the run.
     """
     run = _Run(division, tolerance or division.tolerance, start)
-    while run.iterate():
-        if stop() is not None:
-            break
+    try:
+        while run.iterate() and stop() is None:
+            pass
+    except ZeroDivisionError:  # beyond the range of floats; the best point counts
+        if run.best is None:
+            raise
     if run.best_merit > 1e-4 and start is not None:
         return solve_interior(division, tolerance, None, stop)
     return run.found()

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LevelProgram", "Stage"]
 
-_TOLERANCE = 1e-9
+_TOLERANCES = (1e-9, 1e-8, 1e-7)
+_FAR = 1e-3
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,7 @@ class LevelProgram:
         self.solved = 0
         self._time = time
         self._solver = highs()
-        for name, value in (
-            ("primal_feasibility_tolerance", _TOLERANCE),
-            ("dual_feasibility_tolerance", _TOLERANCE),
-            ("parallel", "off"),
-        ):
-            require(self._solver.setOptionValue(name, value), f"setting {name}")
+        require(self._solver.setOptionValue("parallel", "off"), "setting parallel")
         interruptible(self._solver, stop)
         require(self._solver.passModel(self._program(pace, gang, stock)), "passing the program")
 
@@ -111,6 +107,27 @@ class LevelProgram:
         self._stock, self._rises = stock, np.ones(n, dtype=np.bool_)
         return program
 
+    def _run(self) -> highspy.HighsModelStatus:
+        """Solve, from scratch and less strictly if HiGHS cannot decide.
+
+        A program that it still leaves open far from any solution counts as infeasible: near
+        ties, which only a proof could tell apart.
+        """
+        import highspy
+
+        solver = self._solver
+        for tolerance in _TOLERANCES:
+            for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+                require(solver.setOptionValue(name, tolerance), f"setting {name}")
+            require(solver.run(), "solving")
+            self.solved += 1
+            status = solver.getModelStatus()
+            if status != highspy.HighsModelStatus.kUnknown:
+                return status
+            far = solver.getInfo().max_primal_infeasibility > _FAR
+            require(solver.clearSolver(), "forgetting a basis")
+        return highspy.HighsModelStatus.kInfeasible if far else status
+
     def solve_stage(self, rises: BoolArray, floor: FloatArray) -> Stage | None:
         """Solve with these rows; None if the floors cannot be met, or the run was stopped.
 
@@ -131,9 +148,7 @@ class LevelProgram:
             solver.changeRowsBounds(n, places, np.asarray(floor, dtype=np.float64), above),
             "changing the floors",
         )
-        require(solver.run(), "solving")
-        self.solved += 1
-        status, kind = solver.getModelStatus(), highspy.HighsModelStatus
+        status, kind = self._run(), highspy.HighsModelStatus
         if status in (kind.kInfeasible, kind.kInterrupt, kind.kTimeLimit):
             return None
         if status != kind.kOptimal:
