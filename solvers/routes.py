@@ -418,6 +418,8 @@ KERNELS: tuple[str, ...] = (
     "allocsolve.models.coded.search_sets:LOADS",
     "allocsolve.models.coded.search_sets:BOUNDS",
     "allocsolve.models.fair.kernel_sets:CERTIFICATES",
+    "allocsolve.solvers.fair.kernel_sets:INTERIOR",
+    "allocsolve.solvers.fair.kernel_sets:BOX",
 )
 """Every set of compiled kernels, as ``module:name``."""
 

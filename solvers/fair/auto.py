@@ -11,7 +11,9 @@ from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, own_solver
 from allocsolve.solvers.fair import convex, leximin, matching, partial
+from allocsolve.solvers.fair.compiling import loops
 from allocsolve.solvers.fair.interior import solve_interior
+from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
 from allocsolve.solvers.fair.presenting import goal_name
 from allocsolve.solvers.fair.price_box import solve_in_box
 from allocsolve.solvers.fair.program import Division, Found
@@ -55,7 +57,10 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         return other(problem, control)
     if name not in _STRUCTURED or hard:
         return convex.solve(problem, control)
-    offered = answer_by(_core(name, control), "structured", problem, control)
+    with loops(problem, control, INTERIOR, BOX) as able:
+        if not able:
+            return convex.solve(problem, control)
+        offered = answer_by(_core(name, control), "structured", problem, control)
     ended_by = control.stopped()
     if not offered.proved and ended_by is None and _is_small(problem):
         return convex.solve(problem, control)

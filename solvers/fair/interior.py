@@ -24,7 +24,7 @@ from allocsolve.solvers.fair.interior_kernels import (
 from allocsolve.solvers.fair.program import Division, Found
 from allocsolve.solvers.fair.step_kernels import correct, predict
 
-__all__ = ["Start", "solve_interior"]
+__all__ = ["Start", "solve_interior", "warm"]
 
 _STEPS = 80
 _FLAT = 0.01
@@ -311,3 +311,10 @@ class _Run:
             worth = worth + division.gain * utility**-division.alpha
         lifted = level * float(unit) if self.leveled else 0.0
         return Found(share, prices / self.worth, lifted, worth, self.done, merit)
+
+
+def warm() -> None:
+    """Solve a small division with gains and one with levels, so that every loop is compiled."""
+    pace, one = np.array([[2.0, 1.0], [1.0, 3.0]]), np.ones(2)
+    solve_interior(Division(pace, one, one, gain=one))
+    solve_interior(Division(pace, one, one, slope=one))

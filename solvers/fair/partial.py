@@ -18,7 +18,9 @@ from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, Proof, RealControl
 from allocsolve.solvers.ending import finished, own_solver
+from allocsolve.solvers.fair.compiling import UNCOMPILED, loops
 from allocsolve.solvers.fair.forms import Form, form_of
+from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
 from allocsolve.solvers.fair.price_box import solve_in_box
 from allocsolve.solvers.fair.program import Division
 from allocsolve.solvers.fair.settings import objective_options, read_words
@@ -44,8 +46,12 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         return finished(control, info, Termination.FINISHED)
     control.phase("Nash welfare with all jobs and without each")
     form = form_of(problem.aiming_at("nash", problem.settings))
-    nash = form.answer(solve_in_box(form.division, stop=control.stopped))
-    parts = _parts(form, nash, control)
+    with loops(problem, control, INTERIOR, BOX) as able:
+        if not able:
+            ended_by = control.stopped() or Termination.TIME_LIMIT
+            return finished(control, info, ended_by, warnings=(UNCOMPILED,))
+        nash = form.answer(solve_in_box(form.division, stop=control.stopped))
+        parts = _parts(form, nash, control)
     if parts is None:
         return finished(control, info, control.stopped() or Termination.FINISHED)
     answer = FairAnswer(problem, nash.shares * parts[:, None])

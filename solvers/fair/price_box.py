@@ -19,7 +19,7 @@ from allocsolve.solvers.fair.box_kernels import Box, Sums, choose, sort_jobs
 from allocsolve.solvers.fair.interior import Start, solve_interior
 from allocsolve.solvers.fair.program import Division, Found
 
-__all__ = ["solve_in_box"]
+__all__ = ["solve_in_box", "warm"]
 
 Stop = Callable[[], object]
 
@@ -28,6 +28,9 @@ _SMALL = 4000
 
 _WIDTH = 3.0
 """Half the width of the first box, in standard errors of the prices of the sample."""
+
+_LARGE_SAMPLE = 0.8
+"""Part of the jobs from which on a sample saves nothing."""
 
 _ROUNDS = 10
 _NONE = np.zeros(0)
@@ -137,6 +140,8 @@ class _Reduction:
         division, (n, _) = self.division, self.division.size
         chance = self._chances()
         kept = np.flatnonzero(np.random.default_rng(self.seed).random(n) < chance)
+        if len(kept) > _LARGE_SAMPLE * n:
+            return None
         times = 1 / chance[kept]
         sample = division.replace(
             pace=division.pace[kept],
@@ -240,3 +245,11 @@ def _start_at(division: Division, prices: FloatArray, level: float) -> Start:
     wanted = floor + slope * level if division.gain is None else _NONE
     choose(division.pace, gain, wanted, division.gang, prices, share, worth)
     return Start(prices, level, share, worth)
+
+
+def warm() -> None:
+    """Solve small divisions by boxes, so that every loop is compiled."""
+    draw = np.random.default_rng(0)
+    pace, one = draw.random((200, 2)) + 0.1, np.ones(200)
+    solve_in_box(Division(pace, one, np.full(2, 10.0), gain=one), small=40)
+    solve_in_box(Division(pace, one, np.full(2, 10.0), slope=one), small=40)

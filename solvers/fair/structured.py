@@ -14,7 +14,9 @@ from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, own_solver
+from allocsolve.solvers.fair.compiling import UNCOMPILED, loops
 from allocsolve.solvers.fair.forms import Form, form_of, level_form
+from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
 from allocsolve.solvers.fair.presenting import Offered, goal_name, offer
 from allocsolve.solvers.fair.program import Division, Found
 from allocsolve.solvers.fair.settings import objective_options
@@ -44,7 +46,11 @@ def run_by(
     require_columns(problem, goal_name(problem))
     info = own_solver(control, objective_options(control.limits.options))
     control.phase("dividing")
-    offered = answer_by(core, name, problem, control)
+    with loops(problem, control, INTERIOR, BOX) as able:
+        if not able:
+            ended_by = control.stopped() or Termination.TIME_LIMIT
+            return finished(control, info, ended_by, warnings=(UNCOMPILED,))
+        offered = answer_by(core, name, problem, control)
     warnings: tuple[str, ...] = ()
     ended_by = control.stopped()
     if not offered.proved and ended_by is None:
