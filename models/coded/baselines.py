@@ -136,7 +136,7 @@ def batch_numbers(problem: CodedProblem, largest: int) -> Sequence[int]:
     """Return the numbers of batches that are worth a try, rising."""
     limit = problem.limits.batches
     most = largest if limit == "free" else min(limit, largest)
-    if limit != "free" and not problem.arrays.message.any():
+    if not problem.arrays.message.any():
         return sorted({1, most})
     found = {1, most}
     found |= {round(2 ** (k / 2)) for k in range(2 * math.ceil(math.log2(max(most, 2))))}

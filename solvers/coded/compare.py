@@ -16,6 +16,9 @@ __all__ = ["best_of", "best_of_rule", "compare", "names_of"]
 _FINALISTS = 24
 """Candidates of nearly equal quick scores that are scored exactly."""
 
+_EXACT_WORK = 3e8
+"""Steps that exact values of finalists may take together."""
+
 _NEAR = 2e-3
 
 
@@ -81,8 +84,9 @@ def _nearly_best(ground: Ground, scores: Scores, given: Sequence[Loads]) -> list
             break
     ranked.sort()
     slack = _NEAR * abs(ranked[0][0])
-    near = [place for score, place in ranked if score <= ranked[0][0] + slack]
-    return [given[place] for place in near[:_FINALISTS]]
+    near = [given[place] for score, place in ranked if score <= ranked[0][0] + slack]
+    affordable = int(_EXACT_WORK / ground.exact_work(near[0], scores.batches))
+    return near[: min(_FINALISTS, max(1, affordable))]
 
 
 def _least_quantile(ground: Ground, scores: Scores, given: Sequence[Loads]) -> list[Loads]:

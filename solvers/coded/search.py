@@ -21,9 +21,6 @@ _CHUNK = 3e7
 _SWEEP = 2e5
 """Steps that preparing a sweep costs."""
 
-_EXACT = 4e6
-"""Steps that an exact value costs."""
-
 _EQUAL = 1e-10
 """Relative difference of exact values that counts as none."""
 
@@ -67,6 +64,7 @@ class Search:
             found = self._descend(best, step)
             if found == best:
                 break
+            self.budget -= self.ground.exact_work(found, batches)
             value = self.ground.offer(self.ground.answer(found, batches), "local search")
             if not value < cost - _EQUAL * abs(cost):
                 break
@@ -130,7 +128,7 @@ class Search:
             improved = False
             for loads in self._close(best):
                 value = self.ground.offer(self.ground.answer(loads, batches), "local search")
-                self.budget -= _EXACT
+                self.budget -= self.ground.exact_work(loads, batches)
                 if value < cost - _EQUAL * abs(cost):
                     best, cost, improved = loads, value, True
                     break
