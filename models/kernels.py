@@ -73,7 +73,10 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a small function into every kernel that calls it."""
+    """Compile a small function into every kernel that calls it.
+
+    Divisions by zero give infinity or NaN in it, as numbers of numpy do in plain Python.
+    """
     if _is_plain():
         return function
     return _Kernel(function, into_callers=True)
@@ -166,7 +169,9 @@ class _Kernel(Generic[P, R]):
 def _dispatcher(function: FunctionType, *, into_callers: bool = False) -> _Dispatcher:
     import numba
 
-    options = {"nogil": True, "forceinline": into_callers}
+    options: dict[str, object] = {"nogil": True}
+    if into_callers:
+        options |= {"forceinline": True, "error_model": "numpy"}
     try:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no place for the cache

@@ -21,11 +21,13 @@ __all__ = ["Work", "apply", "factorise", "room"]
 class Work(NamedTuple):
     """Room for one job.
 
-    root, first, second (m,): H 1 and the basis; inverse (7,): the inverse in that basis, then
+    per_share, root, first, second (m,): 1 / x, H 1 and the basis; inverse (7,): the inverse in
+    that basis,
     ``1 - a u' B^-1 u``, the length of H u and both parts of H 1; side, move, more, dual (m,);
     table (m, m).
     """
 
+    per_share: FloatArray
     root: FloatArray
     first: FloatArray
     second: FloatArray
@@ -41,6 +43,7 @@ class Work(NamedTuple):
 def room(types: int) -> Work:
     """Return room for a job of so many types."""
     return Work(
+        np.empty(types),
         np.empty(types),
         np.empty(types),
         np.empty(types),
@@ -64,10 +67,11 @@ def factorise(
     work: Work,
 ) -> None:
     """Set up the inverse of the block of job i."""
-    root, first, second = work.root, work.first, work.second
+    per_share, root, first, second = work.per_share, work.root, work.first, work.second
     types = share.shape[1]
     length, along, lost, across = 0.0, 0.0, 0.0, 0.0
     for j in range(types):
+        per_share[j] = 1 / share[i, j]
         root[j] = np.sqrt(share[i, j] / reduced[i, j])
         first[j] = root[j] * pace[i, j]
         length += first[j] * first[j]
@@ -103,7 +107,7 @@ def apply(pull: float, push: float, side: FloatArray, work: Work, out: FloatArra
     The first two can be huge and cancel with what they meet in the block, so they never
     leave the basis. The second projection keeps small components of the third accurate.
     """
-    root, first, second, inverse, _, _, _, _, _ = work
+    _, root, first, second, inverse, _, _, _, _, _ = work
     one, two, off_one, off_two = 0.0, 0.0, 0.0, 0.0
     for j in range(root.size):
         out[j] = root[j] * side[j]

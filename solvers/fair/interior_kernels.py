@@ -188,7 +188,7 @@ def _add_prices(gang: float, work: Work, matrix: FloatArray, right: FloatArray) 
     What is orthogonal to the two directions is multiplied out from its projections: as a
     difference it would have no correct digit once a share is far larger than its dual.
     """
-    root, first, second, inverse, _, move, _, _, table = work
+    _, root, first, second, inverse, _, move, _, _, table = work
     types = root.size
     for j in range(types):
         for k in range(types):
@@ -214,7 +214,7 @@ def _add_level(
 ) -> None:
     """Add the part of a job to the row of the level, in a form without differences."""
     pace, gang = jobs.pace, jobs.gang[i]
-    root, first, second, inverse, _, move, _, _, _ = work
+    _, root, first, second, inverse, _, move, _, _, _ = work
     last, border = pace.shape[1], stiff * jobs.slope[i]
     scale = border * gang * inverse[4]
     moved = 0.0

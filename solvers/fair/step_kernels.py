@@ -43,8 +43,7 @@ def predict(
     sums[:], sums[:2] = 0, 1
     system.target[:], system.second[:] = 0, 0
     for i in range(count):
-        tail, stiff = _step_of(i, jobs, point, step, asked, levels, alpha, -1.0, work)
-        _keep_lengths(i, point, work, tail, sums)
+        tail, stiff = _step_of(i, jobs, point, step, asked, levels, alpha, -1.0, work, sums)
         falls, rises, both = time[i] * tail[0], idle[i] * tail[1], tail[0] * tail[1]
         to_idle[i] = both
         for j in range(types):
@@ -86,8 +85,7 @@ def correct(
     move, dual = work.move, work.dual
     sums[:], sums[:2] = 0, 1
     for i in range(count):
-        tail, _ = _step_of(i, jobs, point, step, asked, levels, alpha, target, work)
-        _keep_lengths(i, point, work, tail, sums)
+        tail, _ = _step_of(i, jobs, point, step, asked, levels, alpha, target, work, sums)
         for j in range(types):
             to_share[i, j], to_reduced[i, j] = move[j], dual[j]
         to_idle[i], to_time[i] = tail[0], tail[1]
@@ -106,15 +104,17 @@ def _step_of(
     alpha: float,
     target: float,
     work: Work,
+    sums: FloatArray,
 ) -> tuple[Tail, float]:
     """Find the step of one job: shares into ``work.move``, their duals into ``work.dual``.
 
-    With a target below 0 it leads to products of 0, and ``step`` is not read. Returns the
-    rest of the step and the stiffness.
+    With a target below 0 it leads to products of 0, and ``step`` is not read. The largest
+    relative falls, primal and dual, are kept in the first two of ``sums``. Returns the rest of
+    the step and the stiffness.
     """
     pace, _, _, slope, gang = jobs
     share, reduced, idle, time, slack, price = point
-    side, move, extra, dual = work.side, work.move, work.more, work.dual
+    per_share, root, _, _, _, side, move, extra, dual, _ = work
     spare, lack, rise, curve, stiff = look(i, jobs, point, levels[0], alpha)
     hold, at_idle, at_slack = time[i] / idle[i], 0.0, 0.0
     if target >= 0:
@@ -127,36 +127,28 @@ def _step_of(
     paid, change = asked
     factorise(i, share, reduced, pace, curve + stiff, hold, work)
     for j in range(paid.size):
-        extra[j] = (target - step.share[i, j]) / share[i, j] if target >= 0 else 0.0
+        extra[j] = (target - step.share[i, j]) * per_share[j] if target >= 0 else 0.0
         wrong = dual_residual(i, j, jobs, point, paid[j], rise + own)
         side[j] = extra[j] - reduced[i, j] + wrong - change[j] * gang[i]
     apply(pull, push, side, work, move)
-    used, gained = 0.0, 0.0
+    used, gained, primal, fallen = 0.0, 0.0, sums[0], sums[1]
     for j in range(paid.size):
-        dual[j] = extra[j] - reduced[i, j] * move[j] / share[i, j] - reduced[i, j]
+        rise = move[j] * per_share[j]
+        dual[j] = extra[j] - reduced[i, j] * (1 + rise)
+        primal = max(primal, -rise)
+        fallen = max(fallen, 1 + rise - extra[j] * root[j] * root[j] * per_share[j])
         used += move[j]
         gained += pace[i, j] * move[j]
     to_time = hold * (used - spare) + at_idle - time[i]
     to_idle = (at_idle - to_time) / hold - idle[i]
+    sums[0], sums[1] = max(primal, -to_idle / idle[i]), max(fallen, -to_time / time[i])
     if slack.size == 0:
         return (to_idle, to_time, 0.0, 0.0), stiff
     to_slack = gained - slope[i] * levels[1] + lack
-    return (to_idle, to_time, to_slack, at_slack - stiff * to_slack - price[i]), stiff
-
-
-@inlined
-def _keep_lengths(i: int, point: Point, work: Work, tail: Tail, sums: FloatArray) -> None:
-    """Keep the largest relative falls, primal and dual, in the first two sums."""
-    share, reduced, idle, time, slack, price = point
-    move, duals = work.move, work.dual
-    primal, dual = sums[0], sums[1]
-    for j in range(move.size):
-        primal = max(primal, -move[j] / share[i, j])
-        dual = max(dual, -duals[j] / reduced[i, j])
-    primal, dual = max(primal, -tail[0] / idle[i]), max(dual, -tail[1] / time[i])
-    if slack.size > 0:
-        primal, dual = max(primal, -tail[2] / slack[i]), max(dual, -tail[3] / price[i])
-    sums[0], sums[1] = primal, dual
+    to_price = at_slack - stiff * to_slack - price[i]
+    sums[0] = max(sums[0], -to_slack / slack[i])
+    sums[1] = max(sums[1], -to_price / price[i])
+    return (to_idle, to_time, to_slack, to_price), stiff
 
 
 @inlined
@@ -165,9 +157,9 @@ def _change_right_side(
 ) -> None:
     """Add what a target and the products of the first step change in the right side."""
     pace, _, _, slope, gang = jobs
-    share, _, idle, _, slack, _ = point
+    idle, slack = point.idle, point.slack
     to_share, _, to_idle, _, to_slack, _ = step
-    side, one, two = work.side, work.more, work.dual
+    per_share, side, one, two = work.per_share, work.side, work.more, work.dual
     target, second, last = system.target, system.second, pace.shape[1]
     by_slack, by_product = 0.0, 0.0
     if slack.size > 0:
@@ -177,10 +169,10 @@ def _change_right_side(
         second[last] -= slope[i] * by_product
     by_idle = 1 / idle[i]
     for j in range(last):
-        side[j] = 1 / share[i, j]
+        side[j] = per_share[j]
     apply(by_slack, -by_idle, side, work, one)
     for j in range(last):
-        side[j] = -to_share[i, j] / share[i, j]
+        side[j] = -to_share[i, j] * per_share[j]
     apply(by_product, to_idle[i] * by_idle, side, work, two)
     border = stiff * slope[i]
     for j in range(last):
