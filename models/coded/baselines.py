@@ -25,6 +25,7 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.coded.answer import Code, CodedAnswer
+from allocsolve.models.coded.data import MatVec
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.rules import hcmm_loads, load_balanced
@@ -105,8 +106,10 @@ def candidates(rule: str, problem: CodedProblem, domain: Domain, batches: int) -
 def replicated(problem: CodedProblem, domain: Domain) -> Iterator[CodedAnswer]:
     """Yield replication in every number of blocks, fast nodes dealt out in turns.
 
-    Nodes that cannot store a block stay without one.
+    Nodes that cannot store a block stay without one. Products of matrices have no such code.
     """
+    if not isinstance(problem.task, MatVec):
+        return
     ranked = sorted(range(len(domain.caps)), key=lambda i: (domain.times[i], i))
     for blocks in range(1, len(ranked) + 1):
         rows = -(-domain.need // blocks)

@@ -35,7 +35,6 @@ _RULES = (
     ("hcmm_scaled", "loads of HCMM times the best of 351 factors"),
     ("load_balanced_scaled", "loads in proportion to the speeds times the best of 351 factors"),
     ("bpcc", "loads of HCMM for results in batches"),
-    ("replication", "blocks of equal size on several nodes each, the best number of blocks"),
 )
 
 
@@ -86,6 +85,14 @@ ROWS: tuple[Row, ...] = (
     *(
         Row(name, _PRODUCTS, _LAWS, False, f"rule_methods:{name}", description)
         for name, description in _RULES
+    ),
+    Row(
+        "replication",
+        _PRODUCTS - {Feature.MATMUL},
+        _LAWS,
+        exact=False,
+        target="rule_methods:replication",
+        description="rows: blocks of equal size on several nodes each, the best number of blocks",
     ),
     Row(
         "partitions",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -40,13 +40,13 @@ def _problem(
     scaling: Scaling = "load",
     batches: int = 1,
     objective: ObjectiveSpec | None = None,
-    **fields: float,
+    fields: Mapping[str, float] | None = None,
 ) -> CodedProblem:
     nodes = [
         Node(
             id=f"w{i}",
             runtime=Law(law="shifted_exponential", shift=shift, rate=rate),
-            **fields,  # type: ignore[arg-type]  # numbers of a node
+            **(fields or {}),  # type: ignore[arg-type]  # numbers of a node
         )
         for i, (shift, rate) in enumerate(pairs)
     ]
@@ -119,8 +119,8 @@ def test_balanced_loads_add_up_to_the_need() -> None:
 @pytest.mark.parametrize("storage", [math.inf, 4], ids=["free", "capped"])
 def test_rules_give_answers_that_the_checker_accepts(storage: float) -> None:
     """Rounded and clipped loads must still be loads."""
-    fields = {} if math.isinf(storage) else {"storage": storage}
-    problem = _problem(12, [(1, 1), (1, 1), (1 / 3, 3), (1 / 3, 3)], **fields)
+    fields = None if math.isinf(storage) else {"storage": storage}
+    problem = _problem(12, [(1, 1), (1, 1), (1 / 3, 3), (1 / 3, 3)], fields=fields)
     domain = Domain.of(problem)
     found = [CodedAnswer.of(x) for x in candidates("hcmm_scaled", problem, domain, 1)]
     found += [CodedAnswer.of(x) for x in candidates("uniform", problem, domain, 1)]
@@ -142,7 +142,9 @@ def test_the_table_of_loads_gives_the_law(
     scaling: Scaling, batches: int, fields: dict[str, float]
 ) -> None:
     """A search by other laws than those of the checker would go astray."""
-    problem = _problem(7, [(1, 1), (0.5, 2), (0.5, 2)], scaling=scaling, batches=batches, **fields)
+    problem = _problem(
+        7, [(1, 1), (0.5, 2), (0.5, 2)], scaling=scaling, batches=batches, fields=fields
+    )
     scores = QuickScores(problem, batches, Domain.of(problem))
     times = np.array([2.0, 3.5, 5.0, 9.0])
     scores.focus_on(times)
