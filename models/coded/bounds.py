@@ -33,7 +33,7 @@ from allocsolve.models.laws_base import vector
 
 __all__ = ["Adaptive", "Ceiling", "Rateless", "ceiling_of", "lower_mean", "lower_quantile"]
 
-_STEPS = 2e9
+_STEPS = 1e9
 """Steps of compiled loops that a bound may take; the work is counted in larger units beyond."""
 
 _POINTS = 200

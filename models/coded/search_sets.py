@@ -12,7 +12,7 @@ LOADS = KernelSet(
     entry="scan_moves",
     warm="warm",
     compiling=9.0,
-    loading=2.0,
+    loading=0.4,
 )
 """Moves of loads, scored by the dynamic program of the completion law."""
 
@@ -22,6 +22,6 @@ BOUNDS = KernelSet(
     entry="enumerate_loads",
     warm="warm",
     compiling=7.0,
-    loading=1.5,
+    loading=0.3,
 )
 """Bounds over all loads, and the enumeration of loads under them."""

@@ -19,6 +19,9 @@ _FINALISTS = 24
 _EXACT_WORK = 3e8
 """Steps that exact values of finalists may take together."""
 
+_SINGLE = ("hcmm_ceil", "load_balanced")
+"""Rules with one candidate."""
+
 _NEAR = 2e-3
 
 
@@ -36,13 +39,17 @@ def compare(ground: Ground, *, offer: bool) -> None:
     offer
         Whether the answers of the rules may become that of the run.
     """
-    for name in names_of(ground):
-        if ground.over():
-            return
+    for name in sorted(names_of(ground), key=lambda name: name not in _SINGLE):
+        if ground.values and ground.over():
+            break
+        if ground.hurried and name not in _SINGLE:
+            continue
         found = best_of_rule(ground, name)
         ground.values.setdefault(name, None if found is None else found[1])
         if found is not None and offer and math.isfinite(found[1]):
             ground.control.offer(*found, name)
+        if ground.hurried and ground.control.answer is not None:
+            return
     if offer and ground.control.answer is None:
         _offer_anything(ground)
 

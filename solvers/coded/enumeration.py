@@ -41,10 +41,11 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
     """Enumerate the loads of independent nodes that send one result each."""
     read_numbers("enumeration", control.limits.options, {})
     ground, solver = Ground(problem, control), own_solver(control, {})
-    with ready_loops(control) as compiled:
+    with ready_loops(ground) as compiled:
         compare(ground, offer=True)
-        bound_cost(ground)
-        if enumerate_all(ground, math.inf) and control.answer is None:
+        if not ground.hurried:
+            bound_cost(ground)
+        if not ground.hurried and enumerate_all(ground, math.inf) and control.answer is None:
             return infeasible(solver, None)
     return finished(
         control,

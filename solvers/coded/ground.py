@@ -18,7 +18,7 @@ from allocsolve.models.coded.scores import (
 )
 from allocsolve.models.coded.search_sets import BOUNDS, LOADS
 from allocsolve.models.errors import UsageError, suggest
-from allocsolve.models.kernels import uncompiled
+from allocsolve.models.kernels import PLAIN_AT_ONCE, uncompiled
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import RealControl
 
@@ -30,6 +30,10 @@ UNCOMPILED = (
 )
 
 
+_PLAIN_STEP = 2e-7
+"""Seconds of a step in plain Python."""
+
+
 class Ground:
     """A run of a method on a problem of matrix products.
 
@@ -37,6 +41,9 @@ class Ground:
     ----------
     values
         Exact value of each rule that was compared, None where it gives no answer.
+    hurried
+        Whether the loops are not compiled and too long for plain Python: then only an answer is
+        given, and nothing is searched.
     """
 
     def __init__(self, problem: CodedProblem, control: RealControl[CodedAnswer]) -> None:
@@ -44,6 +51,7 @@ class Ground:
         self.control = control
         self.domain = Domain.of(problem)
         self.values: dict[str, float | None] = {}
+        self.hurried = False
         self._scores: dict[int, Scores] = {}
 
     def over(self) -> bool:
@@ -80,7 +88,7 @@ class Ground:
     def exact_work(self, loads: Sequence[int], batches: int) -> float:
         """Return the steps that the exact value of loads takes, roughly."""
         results = sum(min(load, batches) for load in loads)
-        return 4e6 + 600.0 * self.domain.need * results
+        return 1e5 + 600.0 * self.domain.need * results
 
     def named_values(self) -> Mapping[str, float | None]:
         """Return the values of the rules in units of the objective."""
@@ -91,20 +99,23 @@ class Ground:
 
 
 @contextmanager
-def ready_loops(control: RealControl[CodedAnswer]) -> Iterator[bool]:
+def ready_loops(ground: Ground) -> Iterator[bool]:
     """Give the block compiled loops, or the same loops as plain Python; yield which."""
+    control = ground.control
 
     def is_over() -> bool:
         return control.token.cancelled or control.remaining() <= 0
 
     sets = (COMPLETION, LOADS, BOUNDS)
     rest = control.remaining()
-    if sum(kernels.seconds() for kernels in sets) <= 0.6 * rest and all(
+    if sum(kernels.seconds() for kernels in sets) <= 0.7 * rest and all(
         kernels.prepare(is_over) for kernels in sets
     ):
         yield True
     else:
-        with uncompiled():
+        loads = [1] * len(ground.domain.caps)
+        ground.hurried = ground.exact_work(loads, 1) * _PLAIN_STEP > PLAIN_AT_ONCE
+        with uncompiled(when=not ground.hurried):
             yield False
 
 

@@ -36,7 +36,7 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
     """
     settings = read_numbers("milp", control.limits.options, _SETTINGS)
     ground = Ground(problem, control)
-    with ready_loops(control):
+    with ready_loops(ground):
         compare(ground, offer=True)
         control.phase("loading HiGHS")
         engine.load()

@@ -6,6 +6,7 @@ loads move in steps that are halved, scored by compiled loops and decided on exa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -31,6 +32,9 @@ _EFFORT = {"effort": (10, 1, 10_000)}
 _WORK = 1e8
 """Steps of compiled loops for each unit of effort."""
 
+_MEDIUM = 2000
+"""Nodes times rows of a job of medium size."""
+
 _PLAIN = 100
 """How many times as long plain Python takes, roughly."""
 
@@ -45,15 +49,22 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
     """
     settings = read_numbers("optimise", control.limits.options, _EFFORT)
     ground, solver = Ground(problem, control), own_solver(control, dict(settings))
-    with ready_loops(control) as compiled:
-        budget = settings["effort"] * _WORK / (1 if compiled else _PLAIN)
+    with ready_loops(ground) as compiled:
+        budget = settings["effort"] * _WORK * _growth(ground) / (1 if compiled else _PLAIN)
         compare(ground, offer=True)
-        improve_loads(ground, budget)
+        if ground.hurried:
+            return outcome_of(ground, solver, (), compiled=False)
         bound_cost(ground)
+        improve_loads(ground, budget)
         if is_small(ground) and enumerate_all(ground, budget) and control.answer is None:
             return infeasible(solver, None)
         notes = fresh_value(ground, budget)
     return outcome_of(ground, solver, notes, compiled=compiled)
+
+
+def _growth(ground: Ground) -> float:
+    """Return how much longer a large job is searched."""
+    return max(1.0, math.sqrt(len(ground.domain.caps) * ground.domain.need / _MEDIUM))
 
 
 def outcome_of(

@@ -27,7 +27,7 @@ def _by_rule(rule: str, problem: CodedProblem, control: RealControl[CodedAnswer]
     """Give the best answer of a rule."""
     read_numbers(rule, control.limits.options, {})
     ground = Ground(problem, control)
-    with ready_loops(control) as compiled:
+    with ready_loops(ground) as compiled:
         found = best_of_rule(ground, rule)
         if found is not None and (math.isfinite(found[1]) or problem.objective_name != "cost"):
             control.offer(*found, rule)

@@ -24,6 +24,9 @@ _SWEEP = 2e5
 _EQUAL = 1e-10
 """Relative difference of exact values that counts as none."""
 
+_FEW = 20
+"""Nodes up to which the first moves are large."""
+
 _NEIGHBOURS = 12
 """Neighbours that are scored exactly in the end, where quick scores cannot tell them apart."""
 
@@ -59,7 +62,7 @@ class Search:
         batches
             Number of batches of the answer; the scores may count fewer, larger ones.
         """
-        best, step = start, max(1, max(start) // 3)
+        best, step = start, max(1, max(start) // (3 if len(start) <= _FEW else 8))
         while not self.over():
             found = self._descend(best, step)
             if found == best:
