@@ -11,7 +11,7 @@ import cvxpy as cp
 import numpy as np
 
 from allocsolve.models.fair.certificates import certified_bound
-from allocsolve.models.fair.objectives import evaluate, gap
+from allocsolve.models.fair.objectives import evaluate, gap, scale
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.settings import Settings
 from allocsolve.solvers.fair.forms import form_of
@@ -19,7 +19,6 @@ from allocsolve.solvers.fair.price_box import solve_in_box
 
 __all__ = ["Measured", "cpu", "draw", "ours", "peer", "show"]
 
-RAW = Settings(normalise="none")
 LOAD = 16
 """GPUs asked for, as a multiple of those in stock: with less, types would have no price."""
 
@@ -68,14 +67,14 @@ def cpu(function: Callable[[], object], repeats: int = 1) -> tuple[float, object
 
 def ours(problem: FairProblem, name: str, repeats: int = 1) -> Measured:
     """Solve with the structured methods; the gap comes from the closed forms of the checker."""
-    aimed = problem.aiming_at(name, RAW)
+    aimed = problem.aiming_at(name, Settings())
 
     def solve() -> object:
         form = form_of(aimed)
         return form.answer(solve_in_box(form.division))
 
     seconds, answer = cpu(solve, repeats)
-    value = evaluate(answer, name)
+    value = evaluate(answer, name, aimed.settings)
     bound = certified_bound(aimed, name, answer.prices, answer.time_prices)
     return Measured(seconds, value, abs(gap(aimed, name, value, bound)))
 
@@ -89,7 +88,8 @@ def peer(problem: FairProblem, name: str) -> Measured:
     if name == "nash":
         goal = cp.Maximize(arrays.weight @ cp.log(utility))
     else:
-        goal = cp.Maximize(cp.min(cp.multiply(1 / arrays.weight, utility)))
+        unit = scale(problem, name, Settings())
+        goal = cp.Maximize(cp.min(cp.multiply(1 / unit, utility)))
     program = cp.Problem(goal, limits)
     seconds, value = cpu(lambda: _solved(program))
     return Measured(seconds, float(value), float("nan"))

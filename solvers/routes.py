@@ -11,12 +11,12 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.graph import HONOURED
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import FeatureRefused, UsageError, suggest
-from allocsolve.models.fair.problem import FairFeature
 from allocsolve.models.fair.settings import OBJECTIVE_NAMES
 from allocsolve.models.kernels import KernelSet
 from allocsolve.models.result import Bound
 from allocsolve.solvers.coded import table as coded
 from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.fair.rows import ROWS as FAIR_ROWS
 
 __all__ = [
     "BOUNDS",
@@ -126,45 +126,6 @@ _LISTS = (
 )
 """The list schedulers for communicating tasks: name, target, description."""
 
-_FAIR = frozenset(
-    {
-        FairFeature.GANGS,
-        FairFeature.ENTITIES,
-        FairFeature.DEMANDS,
-        FairFeature.PAIRS,
-        FairFeature.DEADLINES,
-        FairFeature.NO_TIME_CAP,
-    }
-)
-"""Everything but whole-GPU rounds."""
-
-_CONVEX = (
-    "max_min",
-    "nash",
-    "nash_sharing_incentive",
-    "alpha_fair",
-    "finish_time_fairness",
-    "makespan",
-    "total_throughput",
-    "cost",
-    "envy_free_efficiency",
-    "equal_throughput",
-)
-
-_EXCHANGING = _FAIR - {FairFeature.DEMANDS, FairFeature.PAIRS}
-
-_STRUCTURED = (
-    "max_min",
-    "nash",
-    "nash_sharing_incentive",
-    "alpha_fair",
-    "finish_time_fairness",
-    "makespan",
-    "equal_throughput",
-)
-
-_LEXICOGRAPHIC = ("leximin", "dominant_resource")
-
 METHODS: tuple[Method, ...] = (
     Method(
         name="auto",
@@ -253,68 +214,17 @@ METHODS: tuple[Method, ...] = (
         )
         for row in coded.ROWS
     ),
-    Method(
-        name="auto",
-        kind="fair",
-        honours=_FAIR,
-        objectives=OBJECTIVE_NAMES,
-        exact=True,
-        target="allocsolve.solvers.fair.auto:solve",
-        description="the fastest method for objective and size; another one where it falls short",
-    ),
-    Method(
-        name="interior_point",
-        kind="fair",
-        honours=_EXCHANGING,
-        objectives=_STRUCTURED,
-        exact=True,
-        target="allocsolve.solvers.fair.interior_point:solve",
-        description="compiled interior point method whose systems have the size of the types",
-    ),
-    Method(
-        name="price_box",
-        kind="fair",
-        honours=_EXCHANGING,
-        objectives=("nash", "max_min", "makespan", "equal_throughput"),
-        exact=True,
-        target="allocsolve.solvers.fair.by_box:solve",
-        description="large divisions, reduced exactly by a box around their prices",
-    ),
-    Method(
-        name="leximin",
-        kind="fair",
-        honours=_EXCHANGING,
-        objectives=_LEXICOGRAPHIC,
-        exact=True,
-        target="allocsolve.solvers.fair.leximin:solve",
-        description="stages of linear programs with HiGHS, at most one for each type",
-    ),
-    Method(
-        name="matching",
-        kind="fair",
-        honours=frozenset({FairFeature.GANGS, FairFeature.ENTITIES, FairFeature.DEADLINES}),
-        objectives=("completion_time",),
-        exact=True,
-        target="allocsolve.solvers.fair.matching:solve",
-        description="jobs one after another on each GPU by bipartite matching",
-    ),
-    Method(
-        name="partial_allocation",
-        kind="fair",
-        honours=_EXCHANGING,
-        objectives=("partial_allocation",),
-        exact=True,
-        target="allocsolve.solvers.fair.partial:solve",
-        description="Nash welfare, each job cut by what the others lose to it; truthful",
-    ),
-    Method(
-        name="cvxpy",
-        kind="fair",
-        honours=_FAIR,
-        objectives=(*_LEXICOGRAPHIC, *_CONVEX),
-        exact=True,
-        target="allocsolve.solvers.fair.convex:solve",
-        description="the readable convex program of each objective, for any solver of cvxpy",
+    *(
+        Method(
+            name=row.name,
+            kind="fair",
+            honours=row.honours,
+            objectives=row.objectives,
+            exact=True,
+            target=f"allocsolve.solvers.fair.{row.target}",
+            description=row.description,
+        )
+        for row in FAIR_ROWS
     ),
 )
 

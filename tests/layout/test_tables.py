@@ -65,6 +65,7 @@ def test_rows_have_unique_names() -> None:
     [
         pytest.param("methods.md", _methods("dag"), id="methods"),
         pytest.param("methods/coded.md", _methods("coded"), id="methods for coded jobs"),
+        pytest.param("methods/fair.md", _methods("fair"), id="methods for fair division"),
         pytest.param("formats.md", [row.name for row in FORMATS], id="formats"),
         pytest.param("checker.md", list(RULES), id="rules"),
         pytest.param("runtime-laws.md", list(LAWS), id="runtime laws"),
