@@ -169,14 +169,17 @@ class _Kernel(Generic[P, R]):
 def _dispatcher(function: FunctionType, *, into_callers: bool = False) -> _Dispatcher:
     import numba
 
-    options: dict[str, object] = {"nogil": True}
-    if into_callers:
-        options |= {"forceinline": True, "error_model": "numpy"}
+    def compiled(*, cache: bool) -> object:
+        if into_callers:
+            inline = numba.njit(nogil=True, forceinline=True, error_model="numpy", cache=cache)
+            return inline(function)
+        return numba.njit(nogil=True, cache=cache)(function)
+
     try:
-        compiled = numba.njit(cache=True, **options)(function)
+        dispatcher = compiled(cache=True)
     except RuntimeError:  # no place for the cache
-        compiled = numba.njit(**options)(function)
-    return cast("_Dispatcher", compiled)
+        dispatcher = compiled(cache=False)
+    return cast("_Dispatcher", dispatcher)
 
 
 class _Entry(Protocol):

@@ -103,7 +103,7 @@ def _choice(
 def _stays_part(pace: FloatArray, i: int, j: int, weight: float, most: float, box: Box) -> bool:
     """Whether one type for a part of the time stays best: cheapest, and time is left."""
     low, high = box.low, box.high
-    stays = weight <= low[j] if box.gains else most <= pace[i, j]
+    stays: bool = weight <= low[j] if box.gains else most <= pace[i, j]
     for k in range(low.size):
         stays = stays and (k == j or pace[i, k] * high[j] <= pace[i, j] * low[k])
     return stays
@@ -133,6 +133,7 @@ def _stays_both(
     step = pace[i, k] - pace[i, j]
     if not (least > 0 and low[k] * pace[i, j] >= high[j] * pace[i, k]):
         return False
+    stays: bool
     if box.gains:
         stays = ends[0] * step >= most * pace[i, j] and ends[0] * step <= least * pace[i, k]
     else:

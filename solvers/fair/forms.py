@@ -120,7 +120,15 @@ def _form(problem: FairProblem, columns: dict[str, FloatArray | None], alpha: fl
         stretch = None if stretch is None else stretch[classes.first]
         if "gain" in given:
             given["gain"] = given["gain"] * classes.count
-    division = Division(np.ascontiguousarray(pace), gang, stock, alpha=alpha, **given)
+    division = Division(
+        np.ascontiguousarray(pace),
+        gang,
+        stock,
+        gain=given.get("gain"),
+        alpha=alpha,
+        floor=given.get("floor"),
+        slope=given.get("slope"),
+    )
     return Form(problem, division, rows, types, classes, stretch)
 
 

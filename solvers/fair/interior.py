@@ -278,7 +278,7 @@ class _Run:
 
     def _newton(self, matrix: FloatArray, right: FloatArray) -> tuple[FloatArray, float]:
         try:
-            solved = np.linalg.solve(matrix, right)
+            solved: FloatArray = np.linalg.solve(matrix, right).astype(np.float64, copy=False)
         except np.linalg.LinAlgError:
             solved = np.full(len(right), np.nan)
         return solved[: self.m], float(solved[self.m]) if self.leveled else 0.0

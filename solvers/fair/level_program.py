@@ -143,9 +143,10 @@ class LevelProgram:
             require(solver.changeCoeff(i, n * m, -1.0 if rises[i] else 0.0), "changing a row")
         self._rises = rises.copy()
         places = np.arange(n, dtype=np.int32)
+        change = solver.changeRowsBounds  # type: ignore[attr-defined]  # its stub lacks it
         above = np.full(n, highspy.kHighsInf)
         require(
-            solver.changeRowsBounds(n, places, np.asarray(floor, dtype=np.float64), above),
+            change(n, places, np.asarray(floor, dtype=np.float64), above),
             "changing the floors",
         )
         status, kind = self._run(), highspy.HighsModelStatus

@@ -24,9 +24,12 @@ from allocsolve.models.result import SolverInfo, Termination
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished
 from allocsolve.solvers.engines.conic import engine_version
+from allocsolve.solvers.fair.compiling import loops
 from allocsolve.solvers.fair.forms import Form, form_of
+from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
 from allocsolve.solvers.fair.level_program import LevelProgram, Stage
 from allocsolve.solvers.fair.presenting import goal_name, offer
+from allocsolve.solvers.fair.price_box import solve_in_box
 from allocsolve.solvers.fair.program import Division, Found
 from allocsolve.solvers.fair.settings import objective_options, read_words
 from allocsolve.solvers.fair.structured import nothing_to_divide, offer_nothing
@@ -37,6 +40,11 @@ SETTINGS: Mapping[str, Sequence[str]] = {}
 
 _CLOSE = 1e-9
 """Relative difference of levels that counts as none, and room that floors leave."""
+
+_MANY = 2000
+"""Jobs from which on a first stage may not end within a limit."""
+
+_FIRST_ONLY = "the run ended before a stage was solved: only the first level is maximised"
 
 _PRICED = 1e-7
 """Part of the whole multiplier (or of the value of the stock) above which one counts."""
@@ -58,6 +66,7 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         return finished(control, info, Termination.FINISHED)
     control.phase("stages of linear programs")
     form = form_of(problem)
+    backup = _first_level(form, control) if form.division.size[0] > _MANY else None
     stages = Stages(form.division, lambda: control.stopped() is not None)
     stages.run(control)
     info = SolverInfo(
@@ -69,7 +78,10 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     )
     warnings: tuple[str, ...] = ()
     if stages.first is None or stages.last is None:
-        return finished(control, info, control.stopped() or Termination.SOLVER_ERROR)
+        late = control.stopped() or Termination.SOLVER_ERROR
+        if backup is not None:
+            offer(backup, control, "max_min")
+        return finished(control, info, late, warnings=(_FIRST_ONLY,))
     offered = offer(_answer(problem, form, stages), control, "leximin")
     ended_by = control.stopped()
     if not stages.complete:
@@ -77,6 +89,14 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     elif not offered.proved:
         warnings = (f"the certified gap of the first level is {offered.gap:.1e}",)
     return finished(control, info, ended_by or Termination.FINISHED, warnings=warnings)
+
+
+def _first_level(form: Form, control: RealControl[FairAnswer]) -> FairAnswer | None:
+    """Return a max-min answer, which is found far sooner than the first stage of many jobs."""
+    with loops(form.problem, control, INTERIOR, BOX) as able:
+        if not able:
+            return None
+        return form.answer(solve_in_box(form.division, stop=control.stopped))
 
 
 def _answer(problem: FairProblem, form: Form, stages: Stages) -> FairAnswer:
@@ -139,17 +159,20 @@ class Stages:
             reach = self.pace[:, self._types].max(axis=1) / self.unit
         order = np.flatnonzero(self._open)
         order = order[np.argsort(reach[order], kind="stable")]
-        if self.first is None:
-            self.first = self._raise(order, reach, 0)
-            if self.first is None:
-                return False
+        together = self._raise(order, reach, 0)
+        if together is None:
+            return False
+        self.first = self.first or together
+        self.last = self.last or together
+        if together.level < reach[order[0]] * (1 - _CLOSE):
+            return self._freeze(order, reach, 0, together)  # no job is at its reach
         every = self._raise(order, reach, len(order))
         if every is not None:
             self._floor[order] = reach[order]
             self._open[:] = False
             self.last = every
             return True
-        return self._freeze(order, reach)
+        return self._freeze(order, reach, *self._search(order, reach, together))
 
     def _raise(self, order: IntArray, reach: FloatArray, stopped: int) -> Stage | None:
         """Raise the open jobs, the first ``stopped`` of which only to their own reach."""
@@ -159,10 +182,9 @@ class Stages:
         floor[order[:stopped]] = reach[order[:stopped]] * (1 - _CLOSE)
         return self.program.solve_stage(rises, floor)
 
-    def _freeze(self, order: IntArray, reach: FloatArray) -> bool:
-        """Find how many jobs stop at their reach, and freeze what the rest stops at."""
-        low, high = 0, len(order) - 1
-        stage: Stage | None = None
+    def _search(self, order: IntArray, reach: FloatArray, together: Stage) -> tuple[int, Stage]:
+        """Return how many jobs stop at their reach, and the stage of the others."""
+        low, high, stage = 0, len(order) - 1, together
         while low < high:
             middle = (low + high + 1) // 2
             tried = self._raise(order, reach, middle)
@@ -170,10 +192,10 @@ class Stages:
                 low, stage = middle, tried
             else:
                 high = middle - 1
-        if stage is None:
-            stage = self._raise(order, reach, low)
-        if stage is None:
-            return False
+        return low, stage
+
+    def _freeze(self, order: IntArray, reach: FloatArray, low: int, stage: Stage) -> bool:
+        """Freeze the jobs at their reach, and those that bound the level of the others."""
         self.last = stage
         self._floor[order[:low]] = reach[order[:low]]
         self._open[order[:low]] = False

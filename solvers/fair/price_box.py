@@ -168,7 +168,7 @@ class _Reduction:
         wanted = max(self.small, n // 16)
         times = float(wanted)
         for _ in range(6):
-            chance = np.minimum(1, times * part)
+            chance: FloatArray = np.minimum(1.0, times * part)
             times *= wanted / chance.sum()
         if not self.gains:  # jobs that may bound the level alone
             with np.errstate(divide="ignore"):

@@ -48,8 +48,8 @@ def run_by(
     control.phase("dividing")
     with loops(problem, control, INTERIOR, BOX) as able:
         if not able:
-            ended_by = control.stopped() or Termination.TIME_LIMIT
-            return finished(control, info, ended_by, warnings=(UNCOMPILED,))
+            late = control.stopped() or Termination.TIME_LIMIT
+            return finished(control, info, late, warnings=(UNCOMPILED,))
         offered = answer_by(core, name, problem, control)
     warnings: tuple[str, ...] = ()
     ended_by = control.stopped()
