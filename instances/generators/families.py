@@ -19,20 +19,22 @@ def draw_family(family: str, size: int, seed: int, **settings: Value) -> Problem
     Parameters
     ----------
     size
-        Number of tasks, or of nodes for the kind ``coded``.
+        Number of tasks, of nodes for the kind ``coded``, of jobs for ``fair``.
 
     Raises
     ------
     UsageError
         If the family or a setting is unknown, or a value is refused.
     """
-    from allocsolve.instances.generators import coded, dag
+    from allocsolve.instances.generators import coded, dag, fair
 
     if family in dag.FAMILIES:
         return dag.generate(family, tasks=size, seed=seed, **settings)
     if family in coded.CODED_FAMILIES:
         return coded.generate_coded(family, nodes=size, seed=seed, **settings)
-    names = [*dag.FAMILIES, *coded.CODED_FAMILIES]
+    if family in fair.FAIR_FAMILIES:
+        return fair.generate_fair(family, jobs=size, seed=seed, **settings)
+    names = [*dag.FAMILIES, *coded.CODED_FAMILIES, *fair.FAIR_FAMILIES]
     raise UsageError(
         f"unknown family '{family}'{suggest(family, names)} (families: {', '.join(names)})"
     )
