@@ -97,7 +97,8 @@ def test_small_jobs_are_solved_as_by_plain_enumeration(
     ]
     limits = Limits(total_load=7, budget=13) if seed == 2 else Limits()
     problem = problem.replace(nodes=nodes, limits=limits)
-    result, best = _solve(problem, method), _best(problem, 4)
+    options = {"effort": "1"} if method == "optimise" else None
+    result, best = _solve(problem, method, options), _best(problem, 4)
     assert result.status is (Status.OPTIMAL if math.isfinite(best) else Status.INFEASIBLE)
     if math.isfinite(best):
         assert result.objective.value == pytest.approx(best, rel=1e-8)
@@ -172,11 +173,11 @@ def test_an_infinite_mean_is_no_number_but_other_objectives_are_solved() -> None
     """Pareto nodes of which all are needed have no mean."""
     nodes = [Node(id=c, runtime=Law(law="pareto", shape=0.4, scale=1)) for c in "ab"]
     problem = CodedProblem(task=MatVec(rows=3), nodes=nodes)
-    result = _solve(problem)
+    result = _solve(problem, options={"effort": "1"})
     assert math.isinf(result.objective.value)
     assert b'"infinite": true' in result_bytes(result)
     median = problem.replace(objective=ObjectiveSpec(name="quantile", q=Fraction(1, 2)))
-    assert math.isfinite(_solve(median).objective.value)
+    assert math.isfinite(_solve(median, options={"effort": "1"}).objective.value)
 
 
 def test_batches_that_are_free_are_chosen() -> None:
@@ -195,7 +196,7 @@ def test_batches_that_are_free_are_chosen() -> None:
 def test_products_of_matrices_count_with_their_threshold() -> None:
     """The need of a matrix product is the recovery threshold of its split."""
     problem = _problem(1, FOUR).replace(task=MatMul(rows=4, inner=4, columns=4, split=(2, 1, 2)))
-    result = _solve(problem)
+    result = _solve(problem, options={"effort": "1"})
     assert result.status is Status.OPTIMAL
     assert result.objective.value == pytest.approx(_best(problem, 4), rel=1e-9)
 
@@ -241,7 +242,7 @@ def test_draws_are_searched_and_tried_on_the_other_half(goal: ObjectiveSpec) -> 
         scenarios=_drawn(2, 60),
         objective=goal,
     )
-    result = _solve(problem)
+    result = _solve(problem, options={"effort": "1"})
     assert result.objective.value == pytest.approx(_best(problem, 4), rel=1e-9)
     assert any("on the other 30" in warning for warning in result.warnings)
 
@@ -254,7 +255,7 @@ def test_nodes_that_straggle_together_are_searched_by_their_joint_law() -> None:
         for n, group in zip(problem.nodes, ("g", "g", None), strict=True)
     ]
     problem = problem.replace(nodes=nodes)
-    result = _solve(problem)
+    result = _solve(problem, options={"effort": "1"})
     assert result.objective.value == pytest.approx(_best(problem, 4), rel=1e-9)
     assert result.objective.bound is not None
     assert result.objective.bound <= result.objective.value
