@@ -23,7 +23,7 @@ __all__ = ["solve_in_box", "warm"]
 
 Stop = Callable[[], object]
 
-_SMALL = 4000
+_SMALL = 1000
 """Jobs up to which a sample is never drawn."""
 
 _WIDTH = 3.0
