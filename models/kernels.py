@@ -26,7 +26,7 @@ from functools import update_wrapper
 from types import FunctionType
 from typing import Generic, ParamSpec, Protocol, TypeVar, cast
 
-__all__ = ["PLAIN_AT_ONCE", "KernelSet", "kernel", "paced", "uncompiled"]
+__all__ = ["PLAIN_AT_ONCE", "KernelSet", "inlined", "kernel", "paced", "uncompiled"]
 
 PLAIN_AT_ONCE = 0.3
 """Seconds up to which plain Python is done before numba is imported."""
@@ -68,6 +68,16 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     return _Kernel(function)
 
 
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a small function into every kernel that calls it.
+
+    Divisions by zero give infinity or NaN in it, as numbers of numpy do in plain Python.
+    """
+    if _is_plain():
+        return function
+    return _Kernel(function, into_callers=True)
+
+
 def paced(function: Callable[..., object], budget: int) -> int:
     """Return the budget of a call that is to take about as long as a compiled one."""
     quick = isinstance(function, _Kernel) and not function.runs_plain()
@@ -95,8 +105,9 @@ class _Kernel(Generic[P, R]):
     through here on its way.
     """
 
-    def __init__(self, function: Callable[P, R]) -> None:
+    def __init__(self, function: Callable[P, R], *, into_callers: bool = False) -> None:
         update_wrapper(self, function)
+        self._into_callers = into_callers
         self.function = cast("FunctionType", function)
         self._compiled: _Dispatcher | None = None
         self._twin: Callable[P, R] | None = None
@@ -128,7 +139,7 @@ class _Kernel(Generic[P, R]):
         """Return the function as numba has it; nothing is compiled yet."""
         with _creating:
             if self._compiled is None:
-                self._compiled = _dispatcher(self.function)
+                self._compiled = _dispatcher(self.function, into_callers=self._into_callers)
         return self._compiled
 
     def plain(self) -> Callable[P, R]:
@@ -144,14 +155,20 @@ class _Kernel(Generic[P, R]):
             return self._twin
 
 
-def _dispatcher(function: FunctionType) -> _Dispatcher:
+def _dispatcher(function: FunctionType, *, into_callers: bool = False) -> _Dispatcher:
     import numba
 
+    def compiled(*, cache: bool) -> object:
+        if into_callers:
+            inline = numba.njit(nogil=True, forceinline=True, error_model="numpy", cache=cache)
+            return inline(function)
+        return numba.njit(nogil=True, cache=cache)(function)
+
     try:
-        compiled = numba.njit(cache=True, nogil=True)(function)
+        dispatcher = compiled(cache=True)
     except RuntimeError:  # no place for the cache
-        compiled = numba.njit(nogil=True)(function)
-    return cast("_Dispatcher", compiled)
+        dispatcher = compiled(cache=False)
+    return cast("_Dispatcher", dispatcher)
 
 
 class _Entry(Protocol):

@@ -104,6 +104,9 @@ class Outcome:
         Whether the same call gives the same answer again (no time limit, one thread).
     reason
         Why there is no answer, with ``Proof.INFEASIBLE``.
+    baselines
+        Value of each rule that the answer was compared with, in units of the objective; None
+        for a rule that gives no answer.
     abandoned
         A thread of an engine did not stop in time and still runs: a process that wants to
         end now has to leave with ``os._exit``.
@@ -116,6 +119,7 @@ class Outcome:
     reason: Reason | None = None
     warnings: tuple[str, ...] = ()
     abandoned: bool = False
+    baselines: Mapping[str, float | None] = field(default_factory=dict)
 
 
 class ControlOf(Generic[AnswerT, CostT]):

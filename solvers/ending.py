@@ -35,6 +35,7 @@ def finished(
     deterministic: bool = True,
     warnings: tuple[str, ...] = (),
     abandoned: bool = False,
+    baselines: Mapping[str, float | None] | None = None,
 ) -> Outcome:
     """Return the outcome of a run that may have an answer; it is proven if the bound meets it."""
     proven = control.is_proven()
@@ -47,4 +48,5 @@ def finished(
         deterministic=deterministic and by_itself,
         warnings=warnings,
         abandoned=abandoned,
+        baselines=baselines or {},
     )

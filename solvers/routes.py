@@ -11,9 +11,12 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.graph import HONOURED
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import FeatureRefused, UsageError, suggest
+from allocsolve.models.fair.settings import OBJECTIVE_NAMES
 from allocsolve.models.kernels import KernelSet
 from allocsolve.models.result import Bound
+from allocsolve.solvers.coded import table as coded
 from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.fair.rows import ROWS as FAIR_ROWS
 
 __all__ = [
     "BOUNDS",
@@ -38,7 +41,9 @@ OBJECTIVES = {
         "cost",
         "energy",
         "carbon",
-    )
+    ),
+    "coded": coded.OBJECTIVES,
+    "fair": OBJECTIVE_NAMES,
 }
 """Names of the objectives of each problem kind."""
 
@@ -206,6 +211,30 @@ METHODS: tuple[Method, ...] = (
         )
         for name, target, description in _LISTS
     ),
+    *(
+        Method(
+            name=row.name,
+            kind="coded",
+            honours=row.honours,
+            objectives=row.objectives,
+            exact=row.exact,
+            target=f"allocsolve.solvers.coded.{row.target}",
+            description=row.description,
+        )
+        for row in coded.ROWS
+    ),
+    *(
+        Method(
+            name=row.name,
+            kind="fair",
+            honours=row.honours,
+            objectives=row.objectives,
+            exact=True,
+            target=f"allocsolve.solvers.fair.{row.target}",
+            description=row.description,
+        )
+        for row in FAIR_ROWS
+    ),
 )
 
 
@@ -306,7 +335,11 @@ KERNELS: tuple[str, ...] = (
     "allocsolve.models.dag.search_kernels:CUT_PATHS",
     "allocsolve.models.dag.search_kernels:NODE_TABLE",
     "allocsolve.models.coded.kernel_sets:COMPLETION",
+    "allocsolve.models.coded.search_sets:LOADS",
+    "allocsolve.models.coded.search_sets:BOUNDS",
     "allocsolve.models.fair.kernel_sets:CERTIFICATES",
+    "allocsolve.solvers.fair.kernel_sets:INTERIOR",
+    "allocsolve.solvers.fair.kernel_sets:BOX",
     "allocsolve.models.execution.runs:KERNELS",
 )
 """Every set of compiled kernels, as ``module:name``."""

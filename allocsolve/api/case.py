@@ -25,7 +25,7 @@ from allocsolve.models.result import (
     Violation,
 )
 from allocsolve.report.claims import Claim
-from allocsolve.solvers.control import ControlOf, Event, Limits, RealControl, Token
+from allocsolve.solvers.control import ControlOf, Event, Limits, Outcome, RealControl, Token
 
 __all__ = ["Case", "Ending"]
 
@@ -167,6 +167,9 @@ class Case(ABC, Generic[ProblemT, AnswerT]):
         InputError
             If a document cannot be read.
         """
+
+    def note(self, outcome: Outcome) -> None:  # most kinds have nothing to note
+        """Look at how the method ended, before the result is asked for."""
 
     @abstractmethod
     def result(self, answer: AnswerT | None, ending: Ending) -> Result[AnswerT]:

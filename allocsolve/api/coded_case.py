@@ -14,6 +14,7 @@ from allocsolve.models.coded.answer import CodedAnswer, CodedResult
 from allocsolve.models.coded.check import check, check_claims, verify_reason
 from allocsolve.models.coded.data import OBJECTIVES, ObjectiveSpec
 from allocsolve.models.coded.judge_parts import decoding_caveat
+from allocsolve.models.coded.measures import measure
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.reasons import find_reason
 from allocsolve.models.coded.value import objective_value
@@ -25,6 +26,7 @@ from allocsolve.models.result import (
     Violation,
 )
 from allocsolve.report.claims import Claim
+from allocsolve.solvers.control import Outcome
 
 __all__ = ["CodedCase"]
 
@@ -52,6 +54,7 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
         self.problem = problem
         self.objective = problem.objective_name
         self.sense = problem.sense
+        self._baselines: Mapping[str, float | None] = {}
 
     def reason(self) -> Reason | None:
         """Return why there is no assignment, None if that is not seen at once."""
@@ -90,10 +93,20 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
         """Return an assignment as it is."""
         return given if isinstance(given, CodedAnswer) else None
 
+    def note(self, outcome: Outcome) -> None:
+        """Keep the values of the rules that the answer was compared with."""
+        self._baselines = outcome.baselines
+
     def result(self, answer: CodedAnswer | None, ending: Ending) -> CodedResult:
-        """Return the result."""
+        """Return the result, with the measures of its answer."""
         common = {field.name: getattr(ending, field.name) for field in fields(ending)}
-        return CodedResult(kind="coded", answer=answer, **common)
+        return CodedResult(
+            kind="coded",
+            answer=answer,
+            metrics=None if answer is None else measure(self.problem, answer),
+            baselines=dict(self._baselines),
+            **common,
+        )
 
 
 def _goal(

@@ -187,6 +187,7 @@ class _Run:
         accepted = None if broken else answer
         if accepted is not None:
             self.warnings.extend(self.case.caveats(accepted))
+        self.case.note(outcome)
         return self.case.result(accepted, self._ending(outcome, verdict, accepted))
 
     def _facts(self, outcome: Outcome, answer: object | None, *, broken: bool) -> Facts:

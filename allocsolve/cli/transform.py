@@ -166,7 +166,9 @@ def _scheduled(
 def generate(
     ctx: typer.Context,
     family: Annotated[str, typer.Argument(metavar="KIND", help="Family of instances, see below.")],
-    tasks: Annotated[str, typer.Option("--tasks", metavar="N", help="Number of tasks.")] = "30",
+    tasks: Annotated[
+        str, typer.Option("--tasks", metavar="N", help="Number of tasks (coded: of nodes).")
+    ] = "30",
     seed: options.Seed = "0",
     settings: options.Settings = None,
     to: Annotated[
@@ -179,7 +181,9 @@ def generate(
     """Write a random instance; the same seed gives the same instance.
 
     Kinds: rcpsp, multimode, lags, jobshop, flexible, communication, layered, fork, join,
-    fork_join, series_parallel, out_tree, in_tree, stencil, lu, cholesky, mapreduce, pipeline.
+    fork_join, series_parallel, out_tree, in_tree, stencil, lu, cholesky, mapreduce, pipeline;
+    coded (--tasks counts nodes): two_types, mixed_rates, bimodal, heavy_tails, racks, gradient,
+    elastic.
 
     Example: allocsolve generate rcpsp --tasks 30 --seed 1 -o random.json
     """
@@ -194,10 +198,10 @@ def generate(
     console.output.require(target)
 
     from allocsolve.api.files import output_format, to_bytes
-    from allocsolve.instances.generators.dag import generate as draw
+    from allocsolve.instances.generators.families import draw_family
 
     wanted = to or ("native" if target is None else output_format(target))
-    problem = draw(family, tasks=count, seed=number, **table)
+    problem = draw_family(family, count, number, **table)
     data, losses = to_bytes(problem, wanted)
     console.emit(data, target)
     console.warn(losses)

@@ -8,9 +8,7 @@ from typing import TypeAlias
 
 from msgspec import UNSET, UnsetType, field
 
-from allocsolve.models.coded.answer import Code, CodedAnswer, Entry, Piece
-from allocsolve.models.coded.law import NoExactLaw, completion_law
-from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.coded.answer import Code, CodedAnswer, Entry, Metrics, Piece
 from allocsolve.models.errors import InputError
 from allocsolve.models.exact import Number, exact
 from allocsolve.report.codec import Record
@@ -29,8 +27,6 @@ __all__ = [
 
 NumberEntry: TypeAlias = float | tuple[float, float]
 """A real number, or a complex one as ``[re, im]``."""
-
-_QUANTILES = (0.5, 0.9, 0.99)
 
 
 class CodeEntry(Record, frozen=True, kw_only=True):
@@ -153,22 +149,14 @@ def _finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def metrics_entry(problem: CodedProblem, answer: CodedAnswer) -> MetricsEntry:
-    """Return mean, quantiles and the probability of the deadline of an answer that is right."""
-    goal = problem.objective
-    wanted = sorted({*_QUANTILES, *([] if goal.q is None else [float(goal.q)])})
-    try:
-        law = completion_law(problem, answer)
-        mean, found = law.mean, law.quantiles(wanted)
-    except NoExactLaw:
-        return MetricsEntry()
+def metrics_entry(metrics: Metrics) -> MetricsEntry:
+    """Return the record of the measures of an answer."""
+    mean = metrics.mean
     return MetricsEntry(
         mean=_finite(mean),
-        infinite=True if math.isinf(mean) else UNSET,
-        quantiles={f"{q:g}": _finite(value) for q, value in zip(wanted, found, strict=True)},
-        deadline_probability=None
-        if goal.deadline is None
-        else law.deadline_probability(float(goal.deadline)),
+        infinite=True if mean is not None and math.isinf(mean) else UNSET,
+        quantiles={f"{q:g}": _finite(value) for q, value in metrics.quantiles.items()},
+        deadline_probability=metrics.deadline_probability,
     )
 
 

@@ -7,7 +7,12 @@ from typing import Literal
 from allocsolve.models.coded.answer import CodedAnswer, CodedResult
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.report.claims import Claim, claim_of_document
-from allocsolve.report.coded import AssignmentEntry, assignment_entry, coded_answer
+from allocsolve.report.coded import (
+    AssignmentEntry,
+    assignment_entry,
+    coded_answer,
+    metrics_entry,
+)
 from allocsolve.report.common import common_fields
 from allocsolve.report.solution import SolutionDocument, decode_solution
 
@@ -26,7 +31,13 @@ def result_to_document(result: CodedResult) -> CodedSolution:
     answer = result.answer
     return CodedSolution(
         kind="coded",
-        assignment=None if answer is None else assignment_entry(answer),
+        assignment=None
+        if answer is None
+        else assignment_entry(
+            answer,
+            metrics=None if result.metrics is None else metrics_entry(result.metrics),
+            baselines=result.baselines or None,
+        ),
         **common_fields(result),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TypeAlias
@@ -10,7 +10,7 @@ from typing import TypeAlias
 from allocsolve.models.exact import Number, exact
 from allocsolve.models.result import Result
 
-__all__ = ["Code", "CodedAnswer", "CodedResult", "Entry", "Piece"]
+__all__ = ["Code", "CodedAnswer", "CodedResult", "Entry", "Metrics", "Piece"]
 
 Entry: TypeAlias = float | complex
 """A number of an encoding matrix."""
@@ -109,8 +109,39 @@ def _table(rows: Sequence[Sequence[int]] | None) -> tuple[tuple[int, ...], ...] 
 
 
 @dataclass(frozen=True)
+class Metrics:
+    """What is known of the completion law of an answer.
+
+    Attributes
+    ----------
+    mean
+        Infinite if the mean is; None if the law has no exact form.
+    quantiles
+        By probability.
+    deadline_probability
+        None without a deadline.
+    """
+
+    mean: float | None = None
+    quantiles: Mapping[float, float] = field(default_factory=dict)
+    deadline_probability: float | None = None
+
+
+@dataclass(frozen=True)
 class CodedResult(Result[CodedAnswer]):
-    """Result of a ``coded`` problem."""
+    """Result of a ``coded`` problem.
+
+    Attributes
+    ----------
+    metrics
+        The completion law of the answer, None without an answer.
+    baselines
+        Value of each rule of the literature that the answer was compared with, None where it
+        gives no answer.
+    """
+
+    metrics: Metrics | None = None
+    baselines: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def assignment(self) -> CodedAnswer:

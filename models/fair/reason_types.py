@@ -19,13 +19,20 @@ class SloConflict(Reason, frozen=True, tag="slo_conflict", kw_only=True):
     prices
         Price of each type at which the utilities that these jobs need cost more than the
         whole stock (Farkas' lemma); empty if a job cannot meet its deadline even alone.
+    relaxation
+        The least factor that makes all deadlines of the instance possible when each is
+        multiplied by it; None if it is not known. It is a hint and proves nothing.
     """
 
     jobs: list[str]
     prices: dict[str, float] = msgspec.field(default_factory=dict)
+    relaxation: float | None = None
 
     def sentence(self) -> str:
         """Say the reason in English."""
         named = ", ".join(f"'{job}'" for job in self.jobs[:5])
         more = f" and {len(self.jobs) - 5} more" if len(self.jobs) > 5 else ""
-        return f"the deadlines of {named}{more} need more than the whole stock can give"
+        said = f"the deadlines of {named}{more} need more than the whole stock can give"
+        if self.relaxation is None:
+            return said
+        return f"{said}; all can be met once each is {self.relaxation:.6g} times as far away"

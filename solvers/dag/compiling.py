@@ -7,14 +7,14 @@ Python and by an engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.kernels import PLAIN_AT_ONCE, KernelSet, uncompiled
 from allocsolve.solvers.control import Control
-from allocsolve.solvers.engines.apart import run_apart
+from allocsolve.solvers.loading import make_ready, while_running
 
 __all__ = [
     "PLAIN_SEARCH",
@@ -39,41 +39,11 @@ _WORTH = 2.0
 """How many times as long as its compiler a search must be able to last."""
 
 
-def make_ready(control: Control[Schedule], *sets: KernelSet) -> bool:
-    """Compile or load kernels; tell whether they can be called now.
-
-    They cannot if the time left is too short for them, or if it was over, or the run was
-    cancelled, before they were there. Numba cannot be interrupted: what it does is left to its
-    thread then.
-    """
-    if all(kernels.is_loaded() for kernels in sets):
-        return True
-
-    def build() -> bool:
-        for kernels in sets:
-            if not kernels.fits(control.remaining()):
-                return False
-            if not kernels.is_loaded():
-                kernels.build()
-        return True
-
-    return bool(_apart(control, build))
-
-
 def loads_in_time(control: Control[Schedule], kernels: KernelSet) -> bool:
     """Whether kernels need no compiler, and there is time to load them."""
     if kernels.is_loaded():
         return True
-    return bool(_apart(control, lambda: kernels.loads_within(control.remaining())))
-
-
-def _apart(control: Control[Schedule], work: Callable[[], R]) -> R | None:
-    """Let numba work until the run is over."""
-
-    def is_over() -> bool:
-        return control.token.cancelled or control.remaining() <= 0
-
-    return run_apart(work, is_over, "numba", 0.0)
+    return bool(while_running(control, lambda: kernels.loads_within(control.remaining())))
 
 
 @contextmanager
@@ -101,7 +71,7 @@ def _is_plain_sooner(control: Control[Schedule], sets: Sequence[KernelSet], plai
         return True
     if not missing or rest < loading:
         return False
-    cost = _apart(control, lambda: sum(kernels.seconds() for kernels in missing))
+    cost = while_running(control, lambda: sum(kernels.seconds() for kernels in missing))
     return cost is None or plain < min(rest, cost)
 
 

@@ -10,6 +10,7 @@ import pytest
 from allocsolve.models.coded.answer import Code, CodedAnswer
 from allocsolve.models.coded.check import check
 from allocsolve.models.coded.data import Limits, MatVec, Node, ObjectiveSpec
+from allocsolve.models.coded.measures import measure
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.errors import InputError
 from allocsolve.models.nodes import Law
@@ -73,7 +74,7 @@ def test_metrics_and_comparisons_are_written() -> None:
     answer = CodedAnswer.of([1, 1, 1])
     entry = assignment_entry(
         answer,
-        metrics=metrics_entry(problem, answer),
+        metrics=metrics_entry(measure(problem, answer)),
         baselines={"uniform": 1.5, "none": None, "never": float("inf")},
         condition=ConditionEntry(worst=8.5, sets=3, all=True),
     )
@@ -90,7 +91,7 @@ def test_infinite_means_are_null() -> None:
     """JSON has no infinity: the mean is null and the document says why."""
     law = Law(law="pareto", shape=1, scale=1)
     problem = CodedProblem(task=MatVec(rows=1), nodes=[Node(id="a", runtime=law)])
-    found = builtins(metrics_entry(problem, CodedAnswer.of([1])))
+    found = builtins(metrics_entry(measure(problem, CodedAnswer.of([1]))))
     assert (found["mean"], found["infinite"]) == (None, True)
     assert found["quantiles"]["0.5"] == pytest.approx(2)
 
@@ -104,7 +105,7 @@ def test_metrics_without_an_exact_law_are_null() -> None:
         scaling="per_row",
         limits=Limits(batches=1),
     )
-    assert builtins(metrics_entry(problem, CodedAnswer.of([2])))["mean"] is None
+    assert builtins(metrics_entry(measure(problem, CodedAnswer.of([2]))))["mean"] is None
 
 
 def test_ragged_matrices_are_refused() -> None:

@@ -26,7 +26,7 @@ SUFFIX = {"fjsp": ".txt", "jobshop": ".txt", "psplib": ".sm", "native": ".json"}
 VALUES = ["H01", "H06", "H07", "H09", "H10", "H11", "H13", "H22"]
 ERRORS = ["H02", "H03", "H04", "H12", "H21"]
 METHOD_NAMES = [method.name for method in METHODS if method.kind == "dag"]
-MODULES = {method.target.partition(":")[0]: method.name for method in METHODS}
+MODULES = {row.target.partition(":")[0]: row.name for row in METHODS if row.kind == "dag"}
 """One method of each module: those of one module load and print the same."""
 
 

@@ -31,7 +31,7 @@ FLOORS = [
     (2, r"allocsolve\.models\.fair\.(columns|settings|utility)"),
     (3, r"allocsolve\.models\.(dag|coded|fair)\.\w+"),
     (4, r"allocsolve\.models\.execution(\.\w+)*"),
-    (5, r"allocsolve\.solvers\.(control|ending|executors|engines(\.\w+)*)"),
+    (5, r"allocsolve\.solvers\.(control|ending|loading|executors|engines(\.\w+)*)"),
     (6, r"allocsolve\.solvers\.(dag|coded|fair)\.\w+"),
     (7, r"allocsolve\.solvers\.distributed(\.\w+)*"),
     (8, r"allocsolve\.solvers\.routes"),

@@ -15,6 +15,10 @@ from allocsolve.models.nodes import LAWS
 from allocsolve.solvers.routes import METHODS
 
 
+def _methods(kind: str) -> list[str]:
+    return [method.name for method in METHODS if method.kind == kind]
+
+
 def _defines(path: Path, function: str) -> bool:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return any(isinstance(node, ast.FunctionDef) and node.name == function for node in tree.body)
@@ -59,7 +63,9 @@ def test_rows_have_unique_names() -> None:
 @pytest.mark.parametrize(
     ("page", "names"),
     [
-        pytest.param("methods.md", [method.name for method in METHODS], id="methods"),
+        pytest.param("methods.md", _methods("dag"), id="methods"),
+        pytest.param("methods/coded.md", _methods("coded"), id="methods for coded jobs"),
+        pytest.param("methods/fair.md", _methods("fair"), id="methods for fair division"),
         pytest.param("formats.md", [row.name for row in FORMATS], id="formats"),
         pytest.param("checker.md", list(RULES), id="rules"),
         pytest.param("runtime-laws.md", list(LAWS), id="runtime laws"),

@@ -1,0 +1,138 @@
+"""Elastic loads: water filling over the speeds, and pieces that realise the loads.
+
+Woolsey, Chen and Ji (IEEE Trans. Communications 69, 2021): with P = L + S nodes for each part of
+[0, 1], the least time t has ``sum_i min(1, speed_i t) = P``. Loads of at most 1 that add up
+to P are realised by laying them end to end around a circle of length 1: each point is covered by
+exactly P different nodes, and n loads cut the circle at no more than n points (the rule of
+McNaughton, Management Science 6, 1959; it needs no more pieces than the filling algorithm).
+All numbers are exact fractions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from allocsolve.models.coded.answer import CodedAnswer, Piece
+from allocsolve.models.coded.baselines_gradient import mean_times
+from allocsolve.models.coded.data import Elastic
+from allocsolve.models.coded.facts import Facts
+from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.coded.thresholds import needed_units
+from allocsolve.models.exact import exact
+
+__all__ = ["elastic_answer", "equal_loads", "pieces_of", "water_filled"]
+
+
+def water_filled(problem: CodedProblem) -> tuple[list[Fraction], Fraction] | None:
+    """Return the loads of least worst time and that time; None if the capacities do not suffice.
+
+    A node with the load x is done at ``startup + message + x unit``, its mean times.
+    """
+    assert isinstance(problem.task, Elastic)
+    need, caps = needed_units(problem.task), _caps(problem)
+    begin, unit = _times(problem)
+    marks = {b for b, cap in zip(begin, caps, strict=True) if cap > 0}
+    marks |= {b + u * cap for b, u, cap in zip(begin, unit, caps, strict=True) if cap > 0}
+
+    def filled(time: Fraction) -> list[Fraction]:
+        return [_filled(time, b, u, cap) for b, u, cap in zip(begin, unit, caps, strict=True)]
+
+    ranked = sorted(marks)
+    above = next((time for time in ranked if sum(filled(time)) >= need), None)
+    if above is None:
+        return None
+    # Between two marks the sum is linear; at a mark it may jump, where a node takes no time.
+    below = max((time for time in ranked if time < above), default=above)
+    inner = [
+        1 / u
+        for b, u, cap in zip(begin, unit, caps, strict=True)
+        if u > 0 and cap > 0 and b <= below < b + u * cap
+    ]
+    time = above
+    if below < above and inner:
+        time = min(
+            above, below + (need - sum(filled(below), Fraction(0))) / sum(inner, Fraction(0))
+        )
+    return _trimmed(filled(time), unit, need), time
+
+
+def _filled(time: Fraction, begin: Fraction, unit: Fraction, cap: Fraction) -> Fraction:
+    if cap == 0 or time < begin:
+        return Fraction(0)
+    return cap if unit == 0 else min(cap, (time - begin) / unit)
+
+
+def _trimmed(loads: list[Fraction], unit: Sequence[Fraction], need: int) -> list[Fraction]:
+    """Take what is too much from slow nodes."""
+    spare = sum(loads, Fraction(0)) - need
+    for i in sorted(range(len(loads)), key=lambda i: (-unit[i], i)):
+        less = min(spare, loads[i])
+        loads[i] -= less
+        spare -= less
+    return loads
+
+
+def equal_loads(problem: CodedProblem) -> list[Fraction] | None:
+    """Return the same load for every node that is alive, None if one cannot take it."""
+    assert isinstance(problem.task, Elastic)
+    need, caps = needed_units(problem.task), _caps(problem)
+    alive = sum(exact(node.speed) > 0 for node in problem.nodes)
+    share = Fraction(need, alive) if alive else Fraction(0)
+    loads = [share if exact(node.speed) > 0 else Fraction(0) for node in problem.nodes]
+    fits = share <= 1 and all(load <= cap for load, cap in zip(loads, caps, strict=True))
+    return loads if alive and fits else None
+
+
+def elastic_answer(problem: CodedProblem, loads: Sequence[Fraction]) -> CodedAnswer:
+    """Return loads with pieces that realise them."""
+    assert isinstance(problem.task, Elastic)
+    return CodedAnswer(
+        loads=tuple(loads),
+        batches=None if problem.limits.batches == 1 else 1,
+        pieces=pieces_of([node.id for node in problem.nodes], loads),
+    )
+
+
+def pieces_of(names: Sequence[str], loads: Sequence[Fraction]) -> tuple[Piece, ...]:
+    """Cut [0, 1] into pieces that give each node its load.
+
+    Parameters
+    ----------
+    loads
+        At most 1 each, with a whole number as their sum: the nodes of each piece.
+    """
+    ends, place = [], Fraction(0)
+    for load in loads:
+        ends.append((place, place + load))
+        place += load
+    cuts = [*sorted({end % 1 for _, end in ends} | {Fraction(0)}), Fraction(1)]
+    pieces = []
+    for low, high in itertools.pairwise(cuts):
+        middle = (low + high) / 2
+        inside = [
+            name
+            for name, (start, end) in zip(names, ends, strict=True)
+            if start <= middle + math.ceil(start - middle) < end
+        ]
+        pieces.append(Piece(high - low, tuple(inside)))
+    return tuple(pieces)
+
+
+def _caps(problem: CodedProblem) -> list[Fraction]:
+    facts = Facts(problem)
+    return [facts.capacity(node) or Fraction(0) for node in problem.nodes]
+
+
+def _times(problem: CodedProblem) -> tuple[list[Fraction], list[Fraction]]:
+    """Return when each node has sent an empty load, and its time for all of [0, 1]."""
+    begin, unit = [], []
+    for node, mean in zip(problem.nodes, mean_times(problem).tolist(), strict=True):
+        draw = exact(mean) if math.isfinite(mean) else Fraction(10**30)
+        start, speed = exact(node.startup) + exact(node.message), exact(node.speed)
+        additive = problem.scaling == "additive"
+        begin.append(start + draw if additive else start)
+        unit.append(exact(node.row_time) if additive else draw / speed if speed else draw)
+    return begin, unit

@@ -1,0 +1,223 @@
+"""Partitions of gradients for nodes: the rules of the literature, with exact whole loads.
+
+``heterogeneity_aware``: with every partition on s + m nodes, the job waits for the slowest node
+in the worst case, so the least time t is the least one at which the nodes together can work
+through enough partitions, ``sum_i min(k, storage_i, floor(c_i t)) >= k (s + m)``. The left side
+only rises at times at which a node completes a partition: bisection over these is exact. With
+data locality the sum becomes a maximum flow. (Wang, Guo, Tang et al. 2019 round the real
+solution instead, which can be wrong by a third.)
+
+``cyclic``: equal loads on arcs of a circle (Tandon et al. 2017); ``fractional_repetition``: groups
+of at least s + 1 nodes with the same partitions, here nodes of similar speed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+
+from allocsolve.models.arrays import FloatArray
+from allocsolve.models.coded.answer import Code, CodedAnswer
+from allocsolve.models.coded.data import Gradient
+from allocsolve.models.coded.placing import arcs, flow_placement
+from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.coded.thresholds import needed_units
+from allocsolve.models.coded.value import load_cost
+from allocsolve.models.exact import exact
+
+__all__ = ["GRADIENT_RULES", "GradientJob", "Parts", "mean_times"]
+
+Parts: TypeAlias = Sequence[Sequence[int]]
+
+
+class GradientJob:
+    """A gradient with what a node needs for a load.
+
+    Attributes
+    ----------
+    copies
+        Nodes on which each partition is needed.
+    caps
+        Largest load of each node.
+    """
+
+    def __init__(self, problem: CodedProblem) -> None:
+        assert isinstance(problem.task, Gradient)
+        self.problem = problem
+        self.task = problem.task
+        self.copies = needed_units(problem.task)
+        self.caps = [int(cap) for cap in problem.arrays.capacity.tolist()]
+        arrays, times = problem.arrays, mean_times(problem)
+        with np.errstate(divide="ignore"):
+            self._unit = np.where(arrays.speed > 0, times / arrays.speed, np.inf)
+        self._start = arrays.startup + arrays.message / self.task.messages
+        self._draw = times
+
+    def time(self, node: int, load: int) -> float:
+        """Return the mean time of a node for a load."""
+        start = float(self._start[node])
+        if self.problem.scaling == "additive":
+            draw = float(self._draw[node])
+            return start + load * float(self.problem.arrays.row_time[node]) + draw
+        return start + load * float(self._unit[node])
+
+    def most(self, time: float) -> list[int]:
+        """Return how many partitions each node can work through within a time."""
+        found = []
+        for i, cap in enumerate(self.caps):
+            low, high = 0, cap
+            while low < high:
+                middle = (low + high + 1) // 2
+                within = self.time(i, middle) <= time
+                low, high = (middle, high) if within else (low, middle - 1)
+            found.append(low)
+        return found
+
+    def place(self, most: Sequence[int]) -> list[tuple[int, ...]] | None:
+        """Return partitions that keep the loads, None if they do not suffice."""
+        if sum(most) < self.copies * self.task.partitions:
+            return None
+        holds = self.problem.arrays.holds
+        if holds is not None:
+            return flow_placement(most, holds, self.copies)
+        return arcs(self._trimmed(most), self.task.partitions)
+
+    def _trimmed(self, most: Sequence[int]) -> list[int]:
+        """Take what is not needed from dear nodes if there is a budget, else from slow ones."""
+        loads, spare = list(most), sum(most) - self.copies * self.task.partitions
+        price = self.problem.arrays.cost if self.problem.limits.budget is not None else None
+        ranked = sorted(
+            (i for i, load in enumerate(loads) if load > 0),
+            key=lambda i: (0.0 if price is None else -price[i], -self.time(i, 1), i),
+        )
+        for i in ranked:
+            less = min(spare, loads[i])
+            loads[i] -= less
+            spare -= less
+        return loads
+
+    def answer(self, parts: Parts, family: str, order: Parts | None = None) -> CodedAnswer:
+        """Return partitions as an answer in one batch."""
+        return CodedAnswer(
+            loads=tuple(Fraction(len(mine)) for mine in parts),
+            code=self.code(family),
+            batches=None if self.problem.limits.batches == 1 else 1,
+            partitions=tuple(tuple(mine) for mine in parts),
+            order=None if order is None else tuple(tuple(mine) for mine in order),
+        )
+
+    def code(self, family: str) -> Code:
+        """Return a code with the parameters of the task."""
+        return Code(family, stragglers=self.task.stragglers, messages=self.task.messages)
+
+    def allows(self, answer: CodedAnswer) -> bool:
+        """Whether the loads keep the limits of all nodes together."""
+        limits, total = self.problem.limits, sum(answer.loads)
+        if limits.total_load is not None and total > exact(limits.total_load):
+            return False
+        return limits.budget is None or load_cost(self.problem, answer) <= exact(limits.budget)
+
+
+def mean_times(problem: CodedProblem) -> FloatArray:
+    """Return the mean time of each node per unit of load, float64 (n,)."""
+    scenarios = problem.arrays.scenarios
+    if scenarios is not None:
+        return np.asarray(scenarios.mean(axis=0))
+    return np.array([law.mean() for law in problem.arrays.laws])
+
+
+def _aware(job: GradientJob) -> Iterator[CodedAnswer]:
+    """Yield the answer of least worst time, by bisection over the times that can be it."""
+    times = sorted(
+        {job.time(i, load) for i, cap in enumerate(job.caps) for load in range(1, cap + 1)}
+    )
+    times = [time for time in times if time < math.inf]
+    low, high = 0, len(times)
+    while low < high:
+        middle = (low + high) // 2
+        enough = _fits(job, times[middle])
+        low, high = (low, middle) if enough else (middle + 1, high)
+    if low < len(times):
+        parts = job.place(job.most(times[low]))
+        assert parts is not None
+        yield job.answer(parts, "heterogeneity_aware")
+
+
+def _fits(job: GradientJob, time: float) -> bool:
+    """Whether the nodes can work through enough partitions, within the budget if there is one."""
+    parts = job.place(job.most(time))
+    if parts is None or job.problem.limits.budget is None:
+        return parts is not None
+    return job.allows(job.answer(parts, "heterogeneity_aware"))
+
+
+def _cyclic(job: GradientJob) -> Iterator[CodedAnswer]:
+    """Yield equal loads on arcs, if all nodes can take them."""
+    alive = [i for i, cap in enumerate(job.caps) if cap > 0]
+    if job.problem.arrays.holds is not None or not alive:
+        return
+    least, more = divmod(job.copies * job.task.partitions, len(alive))
+    loads = [0] * len(job.caps)
+    for place, i in enumerate(sorted(alive, key=lambda i: (job.time(i, 1), i))):
+        loads[i] = least + (place < more)
+    if all(
+        load <= min(cap, job.task.partitions) for load, cap in zip(loads, job.caps, strict=True)
+    ):
+        yield job.answer(arcs(loads, job.task.partitions), "cyclic")
+
+
+def _repeated(job: GradientJob) -> Iterator[CodedAnswer]:
+    """Yield groups of nodes of similar speed that share their partitions, for each number."""
+    if job.problem.arrays.holds is not None or job.task.messages > 1:
+        return
+    ranked = sorted(
+        (i for i, cap in enumerate(job.caps) if cap > 0), key=lambda i: (job.time(i, 1), i)
+    )
+    for count in range(1, len(ranked) // job.copies + 1):
+        groups = [list(group) for group in np.array_split(np.array(ranked), count)]
+        if min(len(group) for group in groups) < job.copies:
+            continue
+        shares = _shares(job, groups)
+        if shares is None:
+            continue
+        parts: list[tuple[int, ...]] = [()] * len(job.caps)
+        first = 0
+        for group, share in zip(groups, shares, strict=True):
+            for i in group:
+                parts[i] = tuple(range(first, first + share)) if share else ()
+            first += share
+        yield job.answer(parts, "fractional_repetition")
+
+
+def _shares(job: GradientJob, groups: Sequence[Sequence[int]]) -> list[int] | None:
+    """Return partitions of each group, one after another to the one that is done first."""
+    shares = [0] * len(groups)
+    room = [min(job.caps[i] for i in group) for group in groups]
+    for _ in range(job.task.partitions):
+        free = [g for g in range(len(groups)) if shares[g] < room[g]]
+        if not free:
+            return None
+        chosen = min(free, key=lambda g: (_late(job, groups[g], shares[g] + 1), g))
+        shares[chosen] += 1
+    return shares
+
+
+def _late(job: GradientJob, group: Sequence[int], share: int) -> float:
+    return sorted(job.time(i, share) for i in group)[job.task.stragglers]
+
+
+Rule: TypeAlias = Callable[[GradientJob], Iterator[CodedAnswer]]
+
+GRADIENT_RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        "heterogeneity_aware": _aware,
+        "cyclic": _cyclic,
+        "fractional_repetition": _repeated,
+    }
+)
+"""Rules by name; each yields its candidates."""

@@ -1,0 +1,165 @@
+"""Compiled loops that bound what any loads can reach, and that enumerate loads under the bound."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from allocsolve.models.arrays import FloatArray, IntArray
+from allocsolve.models.coded.load_kernels import Table
+from allocsolve.models.kernels import kernel
+
+__all__ = ["COMPLETE", "FOUND", "PAUSED", "adaptive_values", "enumerate_loads", "warm"]
+
+COMPLETE, PAUSED, FOUND = 0, 1, 2
+"""How an enumeration returns: at its end, with its budget used up, with loads to look at."""
+
+_ROUNDING = 1e-12
+
+
+@kernel
+def adaptive_values(
+    table: Table,
+    caps: IntArray,
+    price: FloatArray,
+    need: int,
+    out: FloatArray,
+) -> None:
+    """Compute the most that can be gained if each load may depend on what arrived before.
+
+    ``out[k, i, s] = max_l (p W(s - l) + (1 - p) W(s)) - price l`` with ``W = out[k, i + 1]``
+    and p the probability that the load l of node i arrives by time k: nodes i, i + 1, .. are
+    asked one after another for the last s units. Loads that are fixed beforehand are one
+    such plan, so nothing of them can be better.
+
+    Parameters
+    ----------
+    table
+        With one result for each load.
+    out
+        float64 (times, n + 1, need + 1), filled; 1 where nothing is missing.
+    """
+    late, _, first, class_of = table
+    nodes = class_of.shape[0]
+    for k in range(late.shape[0]):
+        out[k, nodes, :] = 0.0
+        out[k, nodes, 0] = 1.0
+        for i in range(nodes - 1, -1, -1):
+            start = first[class_of[i], 1] - 1
+            out[k, i, 0] = 1.0
+            for s in range(1, need + 1):
+                stay = out[k, i + 1, s]
+                best = stay
+                for load in range(1, min(caps[i], s) + 1):
+                    tail = late[k, start + load]
+                    gain = stay * tail + (1.0 - tail) * out[k, i + 1, s - load]
+                    best = max(best, gain - price[i] * load)
+                out[k, i, s] = best
+
+
+@kernel
+def enumerate_loads(
+    table: Table,
+    caps: IntArray,
+    price: FloatArray,
+    measure: FloatArray,
+    limits: FloatArray,
+    values: FloatArray,
+    state: FloatArray,
+    loads: IntArray,
+    place: IntArray,
+    budget: int,
+) -> int:
+    """Go on with a depth-first search over loads, node by node.
+
+    With the loads of the first nodes fixed, the rest is bounded by ``values``. Nodes of a class
+    stand side by side and get rising loads.
+
+    Parameters
+    ----------
+    measure
+        float64 (times,), non-negative: the score of loads is ``measure . survival``.
+    limits
+        float64 (3,): the largest total load, the cost and the score that must not be reached.
+    values
+        Filled by :func:`adaptive_values` with price 0.
+    state
+        float64 (n + 1, times, need + 1): probabilities of what is missing before each node,
+        changed; ``state[0, :, need]`` is 1 at the beginning.
+    loads
+        int64 (n,), changed; where they are the result, all of them are fixed.
+    place
+        int64 (2,), the node that is next and the loads that were tried, changed. At the
+        beginning the node is 0 and ``loads[0]`` is -1.
+
+    Returns
+    -------
+    int
+        :data:`COMPLETE`, :data:`PAUSED` or :data:`FOUND`.
+    """
+    late, _, first, class_of = table
+    nodes, need = class_of.shape[0], state.shape[2] - 1
+    while place[0] >= 0:
+        if budget <= 0:
+            return PAUSED
+        budget -= 1
+        place[1] += 1
+        i = place[0]
+        loads[i] += 1
+        total, cost = 0, 0.0
+        for v in range(i + 1):
+            total += loads[v]
+            cost += price[v] * loads[v]
+        if loads[i] > caps[i] or total > limits[0] or cost >= limits[1]:
+            place[0] -= 1
+            continue
+        _assign(late, first[class_of[i], 1] - 1 + loads[i], loads[i], state[i], state[i + 1], need)
+        score = 0.0
+        for k in range(late.shape[0]):
+            reached = 0.0
+            for s in range(need + 1):
+                reached += state[i + 1, k, s] * values[k, i + 1, s]
+            score += measure[k] * max(0.0, 1.0 - reached)
+        if score >= limits[2] + _ROUNDING:
+            continue
+        if i + 1 < nodes:
+            place[0] = i + 1
+            loads[i + 1] = loads[i] - 1 if class_of[i + 1] == class_of[i] else -1
+        elif total >= need:
+            return FOUND
+    return COMPLETE
+
+
+@kernel
+def _assign(
+    late: FloatArray,
+    column: int,
+    load: int,
+    before: FloatArray,
+    after: FloatArray,
+    need: int,
+) -> None:
+    """Let a load arrive or not, at each time."""
+    for k in range(late.shape[0]):
+        if load == 0:
+            for s in range(need + 1):
+                after[k, s] = before[k, s]
+            continue
+        tail = late[k, column]
+        for s in range(need + 1):
+            after[k, s] = tail * before[k, s]
+        after[k, 0] += (1.0 - tail) * before[k, 0]
+        for s in range(1, need + 1):
+            after[k, max(s - load, 0)] += (1.0 - tail) * before[k, s]
+
+
+def warm() -> None:
+    """Compile the kernels, or load them from the cache."""
+    first = np.array([[0, 0, 1, 2]], np.int64)
+    table = Table(np.array([[0.5, 0.25]]), np.ones(2, np.int64), first, np.zeros(2, np.int64))
+    caps, price, values = np.full(2, 2, np.int64), np.zeros(2), np.empty((1, 3, 3))
+    adaptive_values(table, caps, price, 2, values)
+    state = np.zeros((3, 1, 3))
+    state[0, :, 2] = 1.0
+    loads, place = np.full(2, -1, np.int64), np.zeros(2, np.int64)
+    limits = np.array([4.0, np.inf, 1.0])
+    enumerate_loads(table, caps, price, np.ones(1), limits, values, state, loads, place, 9)

@@ -1,0 +1,1 @@
+"""Algorithms for the problem kind ``coded``: loads, gradient codes, elastic pieces."""

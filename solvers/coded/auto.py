@@ -1,0 +1,25 @@
+"""Method ``auto`` of coded jobs: the method that suits the task."""
+
+from __future__ import annotations
+
+from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.data import Elastic, Gradient
+from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.solvers.control import Outcome, RealControl
+
+__all__ = ["solve"]
+
+
+def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
+    """Solve a coded job."""
+    if isinstance(problem.task, Gradient):
+        from allocsolve.solvers.coded import partitions
+
+        return partitions.solve(problem, control)
+    if isinstance(problem.task, Elastic):
+        from allocsolve.solvers.coded import elastic
+
+        return elastic.water_filling(problem, control)
+    from allocsolve.solvers.coded import optimise
+
+    return optimise.solve(problem, control)

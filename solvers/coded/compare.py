@@ -1,0 +1,138 @@
+"""The best answer of every rule of the literature, by exact value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.baselines import RULES, Loads, candidates, replicated
+from allocsolve.models.coded.law import NoExactLaw
+from allocsolve.models.coded.scores import QuickScores, Scores
+from allocsolve.solvers.coded.ground import Ground
+
+__all__ = ["best_of", "best_of_rule", "compare", "names_of"]
+
+_FINALISTS = 24
+"""Candidates of nearly equal quick scores that are scored exactly."""
+
+_EXACT_WORK = 3e8
+"""Steps that exact values of finalists may take together."""
+
+_SINGLE = ("hcmm_ceil", "load_balanced")
+"""Rules with one candidate."""
+
+_NEAR = 2e-3
+
+
+def names_of(ground: Ground) -> list[str]:
+    """Return the rules that an answer is compared with."""
+    batches = ground.problem.limits.batches
+    return [*(name for name in RULES if name != "bpcc" or batches != 1), "replication"]
+
+
+def compare(ground: Ground, *, offer: bool) -> None:
+    """Find the value of every rule, until the run has to end.
+
+    Parameters
+    ----------
+    offer
+        Whether the answers of the rules may become that of the run.
+    """
+    for name in sorted(names_of(ground), key=lambda name: name not in _SINGLE):
+        if ground.values and ground.over():
+            break
+        if ground.hurried and name not in _SINGLE:
+            continue
+        found = best_of_rule(ground, name)
+        ground.values.setdefault(name, None if found is None else found[1])
+        if found is not None and offer and math.isfinite(found[1]):
+            ground.control.offer(*found, name)
+        if ground.hurried and ground.control.answer is not None:
+            return
+    if offer and ground.control.answer is None:
+        _offer_anything(ground)
+
+
+def best_of_rule(ground: Ground, name: str) -> tuple[CodedAnswer, float] | None:
+    """Return the best answer of a rule with its cost, None if it gives none."""
+    if name == "replication":
+        return _best_exactly(ground, list(replicated(ground.problem, ground.domain)))
+    batches = ground.problem.limits.batches
+    used = 1 if name != "bpcc" else (ground.domain.need if batches == "free" else batches)
+    return best_of(ground, candidates(name, ground.problem, ground.domain, used), used)
+
+
+def best_of(
+    ground: Ground, given: Sequence[Loads], batches: int
+) -> tuple[CodedAnswer, float] | None:
+    """Return the best of some allowed loads with its exact cost."""
+    if len(given) <= _FINALISTS:
+        return _best_exactly(ground, [ground.answer(loads, batches) for loads in given])
+    scores = ground.scores(batches)
+    scored = [loads for loads in given if scores.covers(loads)]
+    if isinstance(scores, QuickScores) and ground.problem.objective_name == "quantile":
+        finalists = _least_quantile(ground, scores, scored)
+    else:
+        finalists = _nearly_best(ground, scores, scored)
+    rest = [loads for loads in given if not scores.covers(loads)][-_FINALISTS:]
+    return _best_exactly(ground, [ground.answer(loads, batches) for loads in (*finalists, *rest)])
+
+
+def _nearly_best(ground: Ground, scores: Scores, given: Sequence[Loads]) -> list[Loads]:
+    """Return the loads whose quick scores are about as good as the best one."""
+    if not given:
+        return []
+    scores.focus(given[len(given) // 3])
+    ranked = []
+    for place, loads in enumerate(given):
+        ranked.append((scores.score(loads), place))
+        if ground.over():
+            break
+    ranked.sort()
+    slack = _NEAR * abs(ranked[0][0])
+    near = [given[place] for score, place in ranked if score <= ranked[0][0] + slack]
+    affordable = int(_EXACT_WORK / ground.exact_work(near[0], scores.batches))
+    return near[: min(_FINALISTS, max(1, affordable))]
+
+
+def _least_quantile(ground: Ground, scores: Scores, given: Sequence[Loads]) -> list[Loads]:
+    """Return the loads of least quantile: those that are complete before it replace one."""
+    goal = ground.problem.objective
+    assert goal.q is not None
+    late = 1.0 - float(goal.q)
+    best, rest = given[len(given) // 3 : len(given) // 3 + 1], list(given)
+    while rest and best and not ground.over():
+        scores.focus(best[0])
+        rest = [loads for loads in rest if scores.score(loads) <= late]
+        if rest:
+            best = [min(rest, key=scores.score)]
+    return list(best)
+
+
+def _best_exactly(
+    ground: Ground, answers: Sequence[CodedAnswer]
+) -> tuple[CodedAnswer, float] | None:
+    best: tuple[CodedAnswer, float] | None = None
+    for answer in answers:
+        try:
+            cost = ground.cost(answer)
+        except NoExactLaw:
+            if answer.code.family != "replication":
+                raise
+            continue  # nodes that straggle together, on several blocks
+        if math.isinf(cost) and ground.problem.objective_name == "cost":
+            continue
+        if best is None or cost < best[1]:
+            best = answer, cost
+        if ground.over():
+            break
+    return best
+
+
+def _offer_anything(ground: Ground) -> None:
+    """Offer loads that keep the limits, whatever their cost, where no rule gave an answer."""
+    domain = ground.domain
+    for start in (domain.repaired([0] * len(domain.caps)), domain.cheapest()):
+        if start is not None:
+            ground.offer(ground.answer(start, 1), "cheapest")

@@ -1,0 +1,159 @@
+"""Method ``optimise``: the best rule, made better by local search, with a bound.
+
+The rules of the literature come first, so that no answer is worse than any of them; then
+loads move in steps that are halved, scored by compiled loops and decided on exact values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.baselines import Loads, batch_numbers, candidates
+from allocsolve.models.coded.data import Scenarios
+from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.coded.value import objective_value
+from allocsolve.models.result import SolverInfo
+from allocsolve.solvers.coded.bounding import bound_cost
+from allocsolve.solvers.coded.compare import best_of, compare
+from allocsolve.solvers.coded.enumeration import enumerate_all, is_small
+from allocsolve.solvers.coded.ground import UNCOMPILED, Ground, read_numbers, ready_loops
+from allocsolve.solvers.coded.search import Search
+from allocsolve.solvers.control import Outcome, RealControl
+from allocsolve.solvers.ending import finished, infeasible, own_solver
+
+__all__ = ["fresh_value", "improve_loads", "solve"]
+
+_FEWEST_DRAWS = 20
+
+_EFFORT = {"effort": (10, 1, 10_000)}
+_WORK = 1e8
+"""Steps of compiled loops for each unit of effort."""
+
+_MEDIUM = 2000
+"""Nodes times rows of a job of medium size."""
+
+_PLAIN = 100
+"""How many times as long plain Python takes, roughly."""
+
+_COARSE = 16
+"""Batches that scores count at most; an answer may have more."""
+
+
+def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
+    """Assign whole loads of a matrix product.
+
+    Settings: ``effort`` (10), the length of the search where no limit ends it.
+    """
+    settings = read_numbers("optimise", control.limits.options, _EFFORT)
+    ground, solver = Ground(problem, control), own_solver(control, dict(settings))
+    with ready_loops(ground) as compiled:
+        budget = settings["effort"] * _WORK * _growth(ground) / (1 if compiled else _PLAIN)
+        compare(ground, offer=True)
+        if ground.hurried:
+            return outcome_of(ground, solver, (), compiled=False)
+        bound_cost(ground)
+        improve_loads(ground, budget)
+        if is_small(ground) and enumerate_all(ground, budget) and control.answer is None:
+            return infeasible(solver, None)
+        notes = fresh_value(ground, budget)
+    return outcome_of(ground, solver, notes, compiled=compiled)
+
+
+def _growth(ground: Ground) -> float:
+    """Return how much longer a large job is searched."""
+    return max(1.0, math.sqrt(len(ground.domain.caps) * ground.domain.need / _MEDIUM))
+
+
+def outcome_of(
+    ground: Ground, solver: SolverInfo, notes: tuple[str, ...], *, compiled: bool
+) -> Outcome:
+    """Return the outcome of a run with the values of the rules."""
+    return finished(
+        ground.control,
+        solver,
+        ground.ended(),
+        warnings=notes if compiled else (*notes, UNCOMPILED),
+        baselines=ground.named_values(),
+    )
+
+
+def fresh_value(ground: Ground, budget: float) -> tuple[str, ...]:
+    """Say what loads that were found on half of the draws are worth on the other half."""
+    problem = ground.problem
+    scenarios = problem.scenarios
+    if scenarios is None or scenarios.samples is None or ground.over():
+        return ()
+    half = len(scenarios.samples) // 2
+    if half < _FEWEST_DRAWS:
+        return ()
+    seen, unseen = (
+        problem.replace(scenarios=Scenarios(samples=part))
+        for part in (scenarios.samples[:half], scenarios.samples[half:])
+    )
+    limits = replace(ground.control.limits, gap=0.0)
+    trial = Ground(seen, RealControl[CodedAnswer](limits, ground.control.token))
+    compare(trial, offer=True)
+    improve_loads(trial, budget / 4)
+    answer = trial.control.answer
+    if answer is None:
+        return ()
+    before, after = objective_value(seen, answer), objective_value(unseen, answer)
+    return (
+        f"loads found on the first {half} draws have {problem.objective_name} {before:.6g} on "
+        f"them and {after:.6g} on the other {len(scenarios.samples) - half}",
+    )
+
+
+def improve_loads(ground: Ground, budget: float) -> None:
+    """Search around the best loads, for every number of batches that may be worth it."""
+    numbers = batch_numbers(ground.problem, ground.domain.need)
+    starts = [found for b in numbers if (found := _start(ground, b)) is not None]
+    starts.sort(key=lambda start: start[1])
+    kept = starts[:3]
+    for number, (loads, cost, batches) in enumerate(kept):
+        share = budget / 2 if number == 0 else budget / (2 * len(kept))
+        _search(ground, loads, cost, batches, share)
+        if ground.over():
+            return
+
+
+def _search(ground: Ground, loads: Loads, cost: float, batches: int, budget: float) -> None:
+    search = Search(ground, ground.scores(min(batches, _COARSE)), budget)
+    if not search.scores.covers(loads):
+        return
+    best, cost = search.improve(loads, cost, batches)
+    while not search.over():
+        kicked = search.kicked(best)
+        if kicked is None or not search.scores.covers(kicked):
+            search.budget -= search.scores.work()
+            continue
+        found, value = search.improve(kicked, float("inf"), batches)
+        if value < cost:
+            best, cost = found, value
+
+
+def _start(ground: Ground, batches: int) -> tuple[Loads, float, int] | None:
+    """Return the best known loads for a number of batches."""
+    if ground.over():
+        return None
+    found = best_of(ground, list(_given(ground, batches)), min(batches, _COARSE))
+    if found is None:
+        return None
+    loads = tuple(int(load) for load in found[0].loads)
+    answer = ground.answer(loads, batches)
+    return loads, ground.offer(answer, "rule"), batches
+
+
+def _given(ground: Ground, batches: int) -> Iterator[Loads]:
+    problem, domain = ground.problem, ground.domain
+    answer = ground.control.answer
+    if answer is not None and answer.code.family != "replication":
+        yield tuple(int(load) for load in answer.loads)
+    for rule in ("uniform", "hcmm_scaled", "load_balanced_scaled", "bpcc"):
+        yield from candidates(rule, problem, domain, batches)
+    for loads in (domain.repaired([int(cap) for cap in domain.caps]), domain.cheapest()):
+        if loads is not None:
+            yield loads

@@ -1,0 +1,145 @@
+"""The methods for coded jobs as plain rows; :mod:`allocsolve.solvers.routes` makes them methods."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from allocsolve.models.coded.problem import Feature
+
+__all__ = ["OBJECTIVES", "ROWS", "Row"]
+
+OBJECTIVES = ("mean", "quantile", "deadline_probability", "cost", "worst_case")
+
+_LAWS = OBJECTIVES[:4]
+_PRODUCTS = frozenset(
+    {
+        Feature.MATVEC,
+        Feature.MATMUL,
+        Feature.SCENARIOS,
+        Feature.GROUPS,
+        Feature.BATCHES,
+        Feature.MESSAGES,
+        Feature.ADDITIVE,
+        Feature.PER_ROW,
+        Feature.STORAGE,
+        Feature.TOTAL_LOAD,
+        Feature.BUDGET,
+    }
+)
+_PARTS = _PRODUCTS - {Feature.MATVEC, Feature.MATMUL} | {Feature.GRADIENT, Feature.HOLDS}
+_PIECES = _PRODUCTS - {Feature.MATVEC, Feature.MATMUL} | {Feature.ELASTIC}
+_RULES = (
+    ("uniform", "equal loads, the best recovery threshold k"),
+    ("load_balanced", "loads in proportion to the speeds"),
+    ("hcmm_ceil", "loads of HCMM, rounded up"),
+    ("hcmm_scaled", "loads of HCMM times the best of 351 factors"),
+    ("load_balanced_scaled", "loads in proportion to the speeds times the best of 351 factors"),
+    ("bpcc", "loads of HCMM for results in batches"),
+)
+
+
+class Row(NamedTuple):
+    """A method; ``target`` is ``module:function`` within :mod:`allocsolve.solvers.coded`."""
+
+    name: str
+    honours: frozenset[str]
+    objectives: tuple[str, ...]
+    exact: bool
+    target: str
+    description: str
+
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        "auto",
+        _PRODUCTS | _PARTS | _PIECES,
+        OBJECTIVES,
+        exact=True,
+        target="auto:solve",
+        description="the method that suits the task: loads, partitions or pieces",
+    ),
+    Row(
+        "optimise",
+        _PRODUCTS,
+        _LAWS,
+        exact=True,
+        target="optimise:solve",
+        description="every rule, then local search on exact laws, bounds, enumeration if small",
+    ),
+    Row(
+        "enumeration",
+        _PRODUCTS - {Feature.SCENARIOS, Feature.GROUPS, Feature.BATCHES},
+        _LAWS,
+        exact=True,
+        target="enumeration:solve",
+        description="all loads, depth first, under a bound from the true laws; proves optimality",
+    ),
+    Row(
+        "milp",
+        _PRODUCTS - {Feature.BATCHES, Feature.PER_ROW},
+        ("quantile", "deadline_probability"),
+        exact=True,
+        target="milp:solve",
+        description="a mixed-integer program over joint draws with HiGHS; exact for scenarios",
+    ),
+    *(
+        Row(name, _PRODUCTS, _LAWS, False, f"rule_methods:{name}", description)
+        for name, description in _RULES
+    ),
+    Row(
+        "replication",
+        _PRODUCTS - {Feature.MATMUL},
+        _LAWS,
+        exact=False,
+        target="rule_methods:replication",
+        description="rows: blocks of equal size on several nodes each, the best number of blocks",
+    ),
+    Row(
+        "partitions",
+        _PARTS,
+        OBJECTIVES,
+        exact=True,
+        target="partitions:solve",
+        description="gradients: every rule, then exchanges of partitions by exact value",
+    ),
+    Row(
+        "heterogeneity_aware",
+        _PARTS,
+        OBJECTIVES,
+        exact=True,
+        target="partitions:heterogeneity_aware",
+        description="gradients: partitions by speed, the exact optimum of the worst case",
+    ),
+    Row(
+        "cyclic",
+        _PARTS - {Feature.HOLDS},
+        OBJECTIVES,
+        exact=False,
+        target="partitions:cyclic",
+        description="gradients: equal loads on arcs of a circle",
+    ),
+    Row(
+        "fractional_repetition",
+        _PARTS - {Feature.HOLDS},
+        OBJECTIVES,
+        exact=False,
+        target="partitions:fractional_repetition",
+        description="gradients: groups of nodes with the same partitions",
+    ),
+    Row(
+        "water_filling",
+        _PIECES,
+        OBJECTIVES,
+        exact=True,
+        target="elastic:water_filling",
+        description="elastic: loads by speed up to a common time, exact fractions",
+    ),
+    Row(
+        "equal_shares",
+        _PIECES,
+        OBJECTIVES,
+        exact=False,
+        target="elastic:equal_shares",
+        description="elastic: the same load for every node",
+    ),
+)

@@ -1,0 +1,1 @@
+"""How fair divisions are answered."""

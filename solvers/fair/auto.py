@@ -1,0 +1,83 @@
+"""Method ``auto``: the fastest way for objective and size, another one where it falls short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from allocsolve.models.fair.answer import FairAnswer
+from allocsolve.models.fair.objectives import counted, require_columns
+from allocsolve.models.fair.problem import FairFeature, FairProblem
+from allocsolve.models.result import Termination
+from allocsolve.solvers.control import Outcome, RealControl
+from allocsolve.solvers.ending import finished, own_solver
+from allocsolve.solvers.fair import convex, leximin, matching, partial
+from allocsolve.solvers.fair.compiling import loops
+from allocsolve.solvers.fair.interior import solve_interior
+from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
+from allocsolve.solvers.fair.presenting import goal_name
+from allocsolve.solvers.fair.price_box import solve_in_box
+from allocsolve.solvers.fair.program import Division, Found
+from allocsolve.solvers.fair.settings import objective_options, read_words
+from allocsolve.solvers.fair.structured import LEVELS, WELFARE, answer_by
+
+__all__ = ["SETTINGS", "solve"]
+
+SETTINGS: Mapping[str, Sequence[str]] = {}
+
+_STRUCTURED = (*LEVELS, *WELFARE)
+_BY_BOX = ("nash", *LEVELS)
+
+_OTHERS = {
+    "leximin": leximin.solve,
+    "dominant_resource": leximin.solve,
+    "completion_time": matching.solve,
+    "partial_allocation": partial.solve,
+}
+
+_CONVEX_SIZE = 400_000
+"""Numbers in the table of throughputs up to which a second opinion by cvxpy is affordable."""
+
+
+def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
+    """Solve a division.
+
+    Raises
+    ------
+    UsageError
+        If a setting is unknown.
+    InputError
+        If the objective needs data that the instance does not have.
+    """
+    read_words("auto", control.limits.options, SETTINGS)
+    name = goal_name(problem)
+    require_columns(problem, name)
+    hard = {FairFeature.DEMANDS, FairFeature.PAIRS} & problem.features
+    other = _OTHERS.get(name)
+    if other is not None and not hard:
+        return other(problem, control)
+    if name not in _STRUCTURED or hard:
+        return convex.solve(problem, control)
+    with loops(problem, control, INTERIOR, BOX) as able:
+        if not able:
+            return convex.solve(problem, control)
+        offered = answer_by(_core(name, control), "structured", problem, control)
+    ended_by = control.stopped()
+    if not offered.proved and ended_by is None and _is_small(problem):
+        return convex.solve(problem, control)
+    info = own_solver(control, objective_options(control.limits.options))
+    warnings = () if offered.proved else (f"the certified gap is {offered.gap:.1e}",)
+    return finished(control, info, ended_by or Termination.FINISHED, warnings=warnings)
+
+
+def _is_small(problem: FairProblem) -> bool:
+    rows = len(counted(problem.arrays))
+    return rows * len(problem.types) <= _CONVEX_SIZE
+
+
+def _core(name: str, control: RealControl[FairAnswer]) -> Callable[[Division], Found]:
+    def core(division: Division) -> Found:
+        if name in _BY_BOX:
+            return solve_in_box(division, seed=control.limits.seed, stop=control.stopped)
+        return solve_interior(division, stop=control.stopped)
+
+    return core

@@ -1,0 +1,210 @@
+"""Method ``leximin``: lexicographic max-min in stages of capacity.
+
+A stage raises all open jobs together. Jobs that no open type can bring higher stop at their
+own reach, in ascending order; how many do is found by binary search. What stops the others
+are types: those with a price are full of frozen jobs, and no open job ever uses them again.
+So there are at most as many stages as types, and m (2 + log2 n) linear programs, unless ties
+hide a frozen job behind a multiplier of 0; then the next stage finds the same level again.
+Sources: Radunovic, Le Boudec, "A Unified Framework for Max-Min and Min-Max Fairness", 2007;
+Ogryczak, Pioro, Tomaszewski, "Telecommunications Network Design and Max-Min Optimization
+Problem", 2005.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from allocsolve.models.arrays import FloatArray, IntArray
+from allocsolve.models.fair.answer import FairAnswer
+from allocsolve.models.fair.objectives import levels
+from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.result import SolverInfo, Termination
+from allocsolve.solvers.control import Outcome, RealControl
+from allocsolve.solvers.ending import finished
+from allocsolve.solvers.engines.conic import engine_version
+from allocsolve.solvers.fair.compiling import loops
+from allocsolve.solvers.fair.forms import Form, form_of
+from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
+from allocsolve.solvers.fair.level_program import LevelProgram, Stage
+from allocsolve.solvers.fair.presenting import goal_name, offer
+from allocsolve.solvers.fair.price_box import solve_in_box
+from allocsolve.solvers.fair.program import Division, Found
+from allocsolve.solvers.fair.settings import objective_options, read_words
+from allocsolve.solvers.fair.structured import nothing_to_divide, offer_nothing
+
+__all__ = ["SETTINGS", "Stages", "solve"]
+
+SETTINGS: Mapping[str, Sequence[str]] = {}
+
+_CLOSE = 1e-9
+"""Relative difference of levels that counts as none, and room that floors leave."""
+
+_MANY = 2000
+"""Jobs from which on a first stage may not end within a limit."""
+
+_FIRST_ONLY = "the run ended before a stage was solved: only the first level is maximised"
+
+_PRICED = 1e-7
+"""Part of the whole multiplier (or of the value of the stock) above which one counts."""
+
+
+def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
+    """Find the leximin allocation, and prices that prove its first level.
+
+    Raises
+    ------
+    UsageError
+        If a setting is unknown.
+    """
+    read_words("leximin", control.limits.options, SETTINGS)
+    options = objective_options(control.limits.options)
+    if nothing_to_divide(problem):
+        offer_nothing(problem, control)
+        info = SolverInfo("none", "", control.limits.seed, 1, options)
+        return finished(control, info, Termination.FINISHED)
+    control.phase("stages of linear programs")
+    form = form_of(problem)
+    backup = _first_level(form, control) if form.division.size[0] > _MANY else None
+    stages = Stages(form.division, lambda: control.stopped() is not None)
+    stages.run(control)
+    info = SolverInfo(
+        "highs",
+        engine_version("highs"),
+        control.limits.seed,
+        1,
+        {**options, "programs": stages.program.solved},
+    )
+    warnings: tuple[str, ...] = ()
+    if stages.first is None or stages.last is None:
+        late = control.stopped() or Termination.SOLVER_ERROR
+        if backup is not None:
+            offer(backup, control, "max_min")
+        return finished(control, info, late, warnings=(_FIRST_ONLY,))
+    offered = offer(_answer(problem, form, stages), control, "leximin")
+    ended_by = control.stopped()
+    if not stages.complete:
+        warnings = ("the run ended before all levels were found",)
+    elif not offered.proved:
+        warnings = (f"the certified gap of the first level is {offered.gap:.1e}",)
+    return finished(control, info, ended_by or Termination.FINISHED, warnings=warnings)
+
+
+def _first_level(form: Form, control: RealControl[FairAnswer]) -> FairAnswer | None:
+    """Return a max-min answer, which is found far sooner than the first stage of many jobs."""
+    with loops(form.problem, control, INTERIOR, BOX) as able:
+        if not able:
+            return None
+        return form.answer(solve_in_box(form.division, stop=control.stopped))
+
+
+def _answer(problem: FairProblem, form: Form, stages: Stages) -> FairAnswer:
+    """Return the shares of the last stage with the prices of the first one."""
+    assert stages.first is not None
+    assert stages.last is not None
+    slope = form.division.slope
+    assert slope is not None
+    worth = stages.first.worth / np.where(slope > 0, slope, 1.0)
+    found = Found(stages.last.share, stages.first.prices, stages.first.level, worth)
+    bare = form.answer(found)
+    name = goal_name(problem)
+    known = levels(problem, bare.utilities, name, problem.settings)
+    return FairAnswer(
+        problem,
+        bare.shares,
+        prices=bare.prices,
+        time_prices=bare.time_prices,
+        levels=known,
+    )
+
+
+class Stages:
+    """The stages of a division with a level.
+
+    Attributes
+    ----------
+    first, last
+        The first stage, whose prices prove the first level, and the last one, None before.
+    complete
+        Whether every job has its level.
+    """
+
+    def __init__(self, division: Division, stop: Callable[[], bool]) -> None:
+        assert division.slope is not None
+        self.division, self.n = division, division.size[0]
+        self.pace: FloatArray = division.pace / division.slope[:, None]
+        self.unit = float(np.median(self.pace.max(axis=1)))
+        self.program = LevelProgram(
+            self.pace / self.unit, division.gang, division.stock, time=True, stop=stop
+        )
+        self.first: Stage | None = None
+        self.last: Stage | None = None
+        self.complete = False
+        self._floor = np.zeros(self.n)
+        self._open = np.ones(self.n, dtype=np.bool_)
+        self._types = np.ones(division.size[1], dtype=np.bool_)
+
+    def run(self, control: RealControl[FairAnswer]) -> None:
+        """Freeze job after job until all have their level, or the run should end."""
+        while self._open.any():
+            if control.stopped() is not None or not self._stage():
+                return
+        self.complete = True
+
+    def _stage(self) -> bool:
+        """Freeze the jobs that one stage stops; False if a program was not solved."""
+        reach = np.zeros(self.n)
+        if self._types.any():
+            reach = self.pace[:, self._types].max(axis=1) / self.unit
+        order = np.flatnonzero(self._open)
+        order = order[np.argsort(reach[order], kind="stable")]
+        together = self._raise(order, reach, 0)
+        if together is None:
+            return False
+        self.first = self.first or together
+        self.last = self.last or together
+        if together.level < reach[order[0]] * (1 - _CLOSE):
+            return self._freeze(order, reach, 0, together)  # no job is at its reach
+        every = self._raise(order, reach, len(order))
+        if every is not None:
+            self._floor[order] = reach[order]
+            self._open[:] = False
+            self.last = every
+            return True
+        return self._freeze(order, reach, *self._search(order, reach, together))
+
+    def _raise(self, order: IntArray, reach: FloatArray, stopped: int) -> Stage | None:
+        """Raise the open jobs, the first ``stopped`` of which only to their own reach."""
+        floor = self._floor * (1 - _CLOSE)
+        rises = np.zeros(self.n, dtype=np.bool_)
+        rises[order[stopped:]] = True
+        floor[order[:stopped]] = reach[order[:stopped]] * (1 - _CLOSE)
+        return self.program.solve_stage(rises, floor)
+
+    def _search(self, order: IntArray, reach: FloatArray, together: Stage) -> tuple[int, Stage]:
+        """Return how many jobs stop at their reach, and the stage of the others."""
+        low, high, stage = 0, len(order) - 1, together
+        while low < high:
+            middle = (low + high + 1) // 2
+            tried = self._raise(order, reach, middle)
+            if tried is not None and tried.level >= reach[order[middle - 1]] * (1 - _CLOSE):
+                low, stage = middle, tried
+            else:
+                high = middle - 1
+        return low, stage
+
+    def _freeze(self, order: IntArray, reach: FloatArray, low: int, stage: Stage) -> bool:
+        """Freeze the jobs at their reach, and those that bound the level of the others."""
+        self.last = stage
+        self._floor[order[:low]] = reach[order[:low]]
+        self._open[order[:low]] = False
+        held = self._open & (stage.worth > _PRICED * stage.worth.sum() / self.n)
+        value = stage.prices * self.division.stock
+        full = self._types & (value > _PRICED * max(float(value.sum()), stage.level))
+        if not held.any():
+            held = self._open & (stage.worth >= stage.worth[self._open].max())
+        self._floor[held] = stage.level
+        self._open &= ~held
+        self._types &= ~full
+        return True

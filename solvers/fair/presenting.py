@@ -1,0 +1,124 @@
+"""From what a solver found to a feasible allocation with a certified bound.
+
+Solvers leave rounding errors in capacities and time caps. Here they are taken off by scaling
+down, and the prices are turned into a bound by the closed forms of
+:mod:`allocsolve.models.fair.certificates`, which know nothing of the solver.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from allocsolve.models.arrays import FloatArray
+from allocsolve.models.fair.answer import FairAnswer
+from allocsolve.models.fair.arrays import FairArrays
+from allocsolve.models.fair.certificates import certified_bound
+from allocsolve.models.fair.claims import PROVED
+from allocsolve.models.fair.objectives import evaluate, gap, sense_of
+from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.fair.utility import loads, time_used
+from allocsolve.models.result import RealBound, Sense
+from allocsolve.solvers.control import RealControl
+
+__all__ = ["firm", "goal_name", "offer", "repair", "signed", "time_prices_of"]
+
+
+_ROUNDING = 1e-12
+
+
+def goal_name(problem: FairProblem) -> str:
+    """Return the name of the objective of a problem."""
+    return problem.objective.name if problem.objective else "leximin"
+
+
+def signed(problem: FairProblem, value: float) -> float:
+    """Return the cost that a value of the objective stands for, and the other way round."""
+    return -value if sense_of(problem, goal_name(problem)) is Sense.MAX else value
+
+
+def repair(
+    arrays: FairArrays, shares: FloatArray, pair_shares: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return shares that keep every rule, as close to the given ones as scaling down allows."""
+    fixed = np.maximum(shares, 0.0)
+    pairs = None if pair_shares is None else np.maximum(pair_shares, 0.0)
+    if arrays.time_cap:
+        excess = np.maximum(time_used(arrays, fixed, pairs), 1.0)
+        if pairs is not None:
+            pairs = pairs / excess[arrays.pair_jobs].max(axis=1)[:, None]
+        fixed /= excess[:, None]
+    held = loads(arrays, fixed, pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = np.where(held > arrays.capacity, arrays.capacity / held, 1.0)
+    if (factor < 1).any():
+        fixed *= factor
+        pairs = None if pairs is None else pairs * factor
+    return fixed, pairs
+
+
+def time_prices_of(arrays: FairArrays, prices: FloatArray, job_prices: FloatArray) -> FloatArray:
+    """Return the least price of time at which no job wants more, float64 (n,).
+
+    ``max_j (y_i u_ij - gang_i p_j)^+`` for a price y_i of its utility; 0 without a time cap.
+    A job with demands pays for them with every unit of utility.
+    """
+    best = np.zeros(len(arrays.gang))
+    if not arrays.time_cap:
+        return best
+    worth = job_prices
+    if arrays.demand is not None:
+        worth = np.where(arrays.exchanges, job_prices - arrays.gang * (arrays.demand @ prices), 0.0)
+    for j in np.flatnonzero(arrays.capacity > 0):  # by column: no copy of a large table
+        np.maximum(best, worth * arrays.throughput[:, j] - arrays.gang * prices[j], out=best)
+    return best
+
+
+def firm(problem: FairProblem, prices: FloatArray) -> FloatArray:
+    """Return prices that prove something even if rounding made them too low.
+
+    Where gains are linear and time is not limited, a job would buy without end at a price that
+    is below its worth by a rounding error.
+    """
+    linear = goal_name(problem) in ("total_throughput", "envy_free_efficiency")
+    return prices * (1 + _ROUNDING) if linear and not problem.time_cap else prices
+
+
+@dataclass(frozen=True)
+class Offered:
+    """What became of an answer: its value, its bound and the distance between them."""
+
+    value: float
+    bound: float
+    gap: float
+
+    @property
+    def proved(self) -> bool:
+        """Whether the gap is small enough for a proof."""
+        return bool(abs(self.gap) <= PROVED)
+
+
+def offer(
+    answer: FairAnswer, control: RealControl[FairAnswer], source: str, *, bounds: bool = True
+) -> Offered:
+    """Hand an answer and the bound that its prices prove to the control.
+
+    Parameters
+    ----------
+    bounds
+        Whether the prices are those of the whole problem, so that a bound is worth computing.
+    """
+    problem, name = answer.problem, goal_name(answer.problem)
+    value = evaluate(answer, name)
+    bound = np.inf if sense_of(problem, name) is Sense.MAX else -np.inf
+    if bounds and answer.prices is not None:
+        bound = certified_bound(
+            problem, name, answer.prices, answer.time_prices, job_prices=answer.job_prices
+        )
+    if np.isfinite(value):
+        control.offer(answer, signed(problem, value), source)
+    if np.isfinite(bound):
+        detail = "what each job would do alone at the prices of the answer"
+        control.raise_bound(RealBound(signed(problem, bound), "prices", detail))
+    return Offered(value, bound, gap(problem, name, value, bound))

@@ -1,0 +1,151 @@
+"""What the structured methods share: from a problem to a certified answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from allocsolve.models.arrays import FloatArray
+from allocsolve.models.fair.answer import FairAnswer
+from allocsolve.models.fair.certificates import ceilings, price_bound
+from allocsolve.models.fair.objectives import counted, isolated, require_columns
+from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.result import Termination
+from allocsolve.solvers.control import Outcome, RealControl
+from allocsolve.solvers.ending import finished, own_solver
+from allocsolve.solvers.fair.compiling import UNCOMPILED, loops
+from allocsolve.solvers.fair.forms import Form, form_of, level_form
+from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
+from allocsolve.solvers.fair.presenting import Offered, goal_name, offer
+from allocsolve.solvers.fair.program import Division, Found
+from allocsolve.solvers.fair.settings import objective_options
+
+__all__ = ["LEVELS", "WELFARE", "answer_by", "nothing_to_divide", "offer_nothing", "run_by"]
+
+Core = Callable[[Division], Found]
+"""Finds the optimum of a division."""
+
+WELFARE = ("nash", "nash_sharing_incentive", "alpha_fair")
+LEVELS = ("max_min", "makespan", "equal_throughput", "finish_time_fairness")
+
+_ROUNDS = 30
+_SETTLED = 1e-11
+
+
+def run_by(
+    core: Core, name: str, problem: FairProblem, control: RealControl[FairAnswer]
+) -> Outcome:
+    """Solve a problem by one method and certify the answer.
+
+    Raises
+    ------
+    InputError
+        If the objective needs data that the instance does not have.
+    """
+    require_columns(problem, goal_name(problem))
+    info = own_solver(control, objective_options(control.limits.options))
+    control.phase("dividing")
+    with loops(problem, control, INTERIOR, BOX) as able:
+        if not able:
+            late = control.stopped() or Termination.TIME_LIMIT
+            return finished(control, info, late, warnings=(UNCOMPILED,))
+        offered = answer_by(core, name, problem, control)
+    warnings: tuple[str, ...] = ()
+    ended_by = control.stopped()
+    if not offered.proved and ended_by is None:
+        warnings = (f"the certified gap is {offered.gap:.1e}",)
+    return finished(control, info, ended_by or Termination.FINISHED, warnings=warnings)
+
+
+def answer_by(
+    core: Core, name: str, problem: FairProblem, control: RealControl[FairAnswer]
+) -> Offered:
+    """Offer the answer of one method, with its bound."""
+    if nothing_to_divide(problem):
+        return offer_nothing(problem, control)
+    if goal_name(problem) == "finish_time_fairness":
+        return offer(_finish_times(core, problem, control), control, name)
+    form = form_of(problem)
+    found = core(form.division)
+    return offer(_level(problem, form.answer(found, _worth(problem, found))), control, name)
+
+
+def nothing_to_divide(problem: FairProblem) -> bool:
+    """Whether no job counts, or none has anything left to do where that is what counts."""
+    rows = counted(problem.arrays)
+    if goal_name(problem) in ("makespan", "finish_time_fairness"):
+        return not (problem.arrays.jobs.remaining[rows] > 0).any()
+    return not len(rows)
+
+
+def offer_nothing(problem: FairProblem, control: RealControl[FairAnswer]) -> Offered:
+    """Offer the allocation that gives nothing."""
+    n, m = problem.arrays.throughput.shape
+    answer = FairAnswer(
+        problem, np.zeros((n, m)), prices=np.zeros(m), time_prices=np.zeros(n), levels=np.zeros(0)
+    )
+    return offer(answer, control, "empty")
+
+
+def _worth(problem: FairProblem, found: Found) -> float:
+    """Return what a unit of the level is worth in the objective."""
+    name = goal_name(problem)
+    if name == "makespan":
+        return 1 / found.level**2
+    if name == "equal_throughput":
+        return float(problem.arrays.weight[counted(problem.arrays)].sum())
+    return 1.0
+
+
+def _level(problem: FairProblem, answer: FairAnswer) -> FairAnswer:
+    """Take from each job what it has above the lowest level, where all must be equal."""
+    if goal_name(problem) != "equal_throughput":
+        return answer
+    rows, weight = counted(problem.arrays), problem.arrays.weight
+    lowest = float((answer.utilities[rows] / weight[rows]).min())
+    shares = answer.shares.copy()
+    shares[rows] *= (lowest * weight[rows] / answer.utilities[rows])[:, None]
+    return FairAnswer(problem, shares, prices=answer.prices, time_prices=answer.time_prices)
+
+
+def _finish_times(core: Core, problem: FairProblem, control: RealControl[FairAnswer]) -> FairAnswer:
+    """Solve max-min programs whose prices bound the ratio, until the bound stays.
+
+    Each bound is the root of a convex function that lies below the true one and touches it
+    at the last ratio (Newton's method, as Dinkelbach, Management Science 13, 1967).
+    """
+    arrays, rows = problem.arrays, counted(problem.arrays)
+    jobs = arrays.jobs
+    left, elapsed = jobs.remaining[rows], jobs.elapsed[rows]
+    alone_time = isolated(arrays, problem.settings)[rows]
+    ratio = float(((elapsed + left / ceilings(problem)[rows]) / alone_time).max())
+    form, found, worth = None, None, 1.0
+    for _ in range(_ROUNDS):
+        time = np.where(left > 0, ratio * alone_time - elapsed, 1.0)
+        form = level_form(problem, _spread(rows, left / time, len(arrays.gang)))
+        found = core(form.division)
+        worth = _rise(form, found, left * alone_time / time**2)
+        answer = form.answer(found, worth)
+        offer(answer, control, "levels", bounds=False)
+        assert answer.prices is not None
+        bound = price_bound(problem, "finish_time_fairness", answer.prices)
+        if bound <= ratio * (1 + _SETTLED) or control.stopped() is not None:
+            break
+        ratio = bound
+    return answer
+
+
+def _rise(form: Form, found: Found, change: FloatArray) -> float:
+    """Return what a unit of the level is worth in the ratio."""
+    each = found.worth
+    if form.classes is not None:
+        each = (each / form.classes.count)[form.classes.member]
+    rise = float(each @ change)
+    return 1 / rise if rise > 0 else 1.0
+
+
+def _spread(rows: np.ndarray, values: FloatArray, count: int) -> FloatArray:
+    spread = np.zeros(count)
+    spread[rows] = values
+    return spread

@@ -1,0 +1,84 @@
+"""Small divisions on which others fail, through the command line and from Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import allocsolve
+from allocsolve.models.errors import InputError
+
+Case = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def cases(cases_dir: Path) -> dict[str, Case]:
+    document = json.loads((cases_dir / "front_door.json").read_text(encoding="utf-8"))
+    return {case["id"]: case for case in document["cases"]}
+
+
+@pytest.mark.parametrize("method", ["auto", "interior_point", "price_box", "cvxpy"])
+@pytest.mark.parametrize("name", ["H14", "H15", "H16", "H18"])
+def test_nash_where_others_fail(cases: dict[str, Case], name: str, method: str) -> None:
+    """Worthless jobs, empty types, spreads of 1e12, and the sign of prices."""
+    case = cases[name]
+    problem = allocsolve.from_dict(case["input"]["document"], kind="fair")
+    right = case["right"]
+    result = allocsolve.solve(problem, objective="nash", method=method, threads=1)
+    assert result.status == "OPTIMAL", result.warnings
+    if "utilities" in right:
+        answer = result.allocation.utilities
+        assert answer == pytest.approx(right["utilities"], rel=1e-6, abs=1e-12)
+    if "log_nash" in right:
+        assert result.objective.value == pytest.approx(right["log_nash"], rel=1e-6)
+    if "prices" in right:
+        assert result.allocation.prices == pytest.approx(right["prices"], rel=1e-5)
+    if "warning_names" in right:
+        token = right["warning_names"].split()[0]
+        assert any(token in warning for warning in result.warnings)
+
+
+def test_infinite_stock_is_an_input_error(cases: dict[str, Case]) -> None:
+    """Infinity must not go down to a solver."""
+    case = cases["H17"]
+    with pytest.raises(InputError) as error:
+        allocsolve.from_dict(case["input"]["document"], kind="fair")
+    for token in case["right"]["mentions"]:
+        assert token in str(error.value)
+
+
+def test_solve_and_check_on_the_command_line(
+    cases: dict[str, Case], allocsolve_command: Callable[..., Any], tmp_path: Path
+) -> None:
+    """One document comes out, and the checker accepts it."""
+    (tmp_path / "case.json").write_text(json.dumps(cases["H18"]["input"]["document"]))
+    done = allocsolve_command("solve", "case.json", "-o", "answer.json", "--threads", "1")
+    assert done.returncode == 0, done.stderr
+    document = json.loads((tmp_path / "answer.json").read_text())
+    assert (document["kind"], document["status"]) == ("fair", "OPTIMAL")
+    assert set(document["allocation"]["prices"]) == {"g0", "g1"}
+    assert allocsolve_command("check", "case.json", "answer.json").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("objective", "words"),
+    [
+        pytest.param("cost", "costs nothing", id="free types"),
+        pytest.param("makespan", "no remaining", id="no remaining work"),
+    ],
+)
+def test_what_an_objective_lacks_is_said(objective: str, words: str) -> None:
+    """An objective without its data is an error of use, not of the method."""
+    problem = allocsolve.from_dict(
+        {
+            "types": [{"id": "g", "count": 1}],
+            "jobs": [{"id": "a", "throughput": {"g": 1}}],
+        },
+        kind="fair",
+    )
+    with pytest.raises(allocsolve.AllocsolveError, match=words):
+        allocsolve.solve(problem, objective=objective)
