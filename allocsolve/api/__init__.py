@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
+from allocsolve.api.bounding import bound
 from allocsolve.api.cases import CASES
 from allocsolve.api.files import convert, read, write
-from allocsolve.api.judging import bound, check
+from allocsolve.api.judging import check
 from allocsolve.api.progress import Incumbent, Progress
 from allocsolve.api.request import Request
 from allocsolve.api.solving import Callbacks, run
