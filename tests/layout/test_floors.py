@@ -41,6 +41,19 @@ FLOORS = [
     (12, r"allocsolve\.(plots(\.\w+)*|batch)"),
     (13, r"allocsolve\.(cli(\.\w+)*|__main__)"),
 ]
+# What the checker of a kind may reach: data, answers, exact laws of what an answer brings, and
+# its own rules. Nothing that finds answers, bounds or reasons; for `fair` also the prices, which
+# judge what is claimed.
+SHARED = r"arrays|claims|columns|errors|exact|fields|kernels|laws_\w+|nodes|processes|result"
+_DATA = "answer|arrays|check|claims|data|problem|reason_types|validate|verify"
+CHECKERS = {
+    "dag": f"{_DATA}|edge_table|glance|link_table|mode_table|occupancy|ordering|placement|scaling"
+    "|sharing",
+    "coded": f"{_DATA}|arrivals|completion|decoding|facts|judge_code|judge_parts|judge_pieces|law"
+    r"|law_\w+|thresholds|value|worst",
+    "fair": f"{_DATA}|allocation|certificates|columns|demands|envy|objectives|occupancy"
+    "|response_kernels|responses|settings|split|utility|weighted",
+}
 # Names of packages; they stand on no floor, so their __init__ may import nothing of ours.
 # `allocsolve` itself forwards to the public functions lazily, so it may name them.
 PACKAGES = re.compile(
@@ -201,22 +214,45 @@ def test_formulations_run_nothing(modules: dict[str, ast.Module]) -> None:
     assert wrong == []
 
 
-def test_the_checker_is_independent(modules: dict[str, ast.Module]) -> None:
-    """The checker may share no reasoning with what it judges: nothing but the data is reachable."""
-    finders = "bounds|relaxation|paths|windows|area|disjunctive|reasons|dispatch|justification"
-    finders += "|network|priorities|timelines|node_choice|packing|earliest"
-    finders += r"|(\w+_)?(cpsat|milp|convex)(_\w+)?"
-    finders += r"|comm_\w+|star|anneal\w*"
-    judged = re.compile(rf"allocsolve\.(solvers.*|models\.\w+\.({finders}))")
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_checker_is_independent(modules: dict[str, ast.Module], kind: str) -> None:
+    """The checker may share no reasoning with what it judges: only what is named is reachable."""
+    allowed = re.compile(rf"allocsolve\.models\.({SHARED}|{kind}\.({CHECKERS[kind]}))")
+    seen = _reachable(f"allocsolve.models.{kind}.check", modules)
+    assert sorted(name for name in seen if not allowed.fullmatch(name)) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_list_of_the_checker_names_no_more_than_it_needs(
+    modules: dict[str, ast.Module], kind: str
+) -> None:
+    """A name that nothing needs would let a finder of that name in unseen."""
+    seen = _reachable(f"allocsolve.models.{kind}.check", modules)
+    here = {name.rpartition(".")[2] for name in seen if f".{kind}." in name}
+    assert {name for name in CHECKERS[kind].split("|") if "\\" not in name} <= here
+
+
+def test_prices_judge_claims_only(modules: dict[str, ast.Module]) -> None:
+    """Certificates judge claims and reasons; whether an answer is right they may not decide."""
+    prices = {"allocsolve.models.fair.certificates", "allocsolve.models.fair.weighted"}
+    users = {
+        name
+        for name in _reachable("allocsolve.models.fair.check", modules) - prices
+        if _own_imports(modules[name], modules) & prices
+    }
+    assert users == {"allocsolve.models.fair.claims", "allocsolve.models.fair.verify"}
+
+
+def _reachable(start: str, modules: dict[str, ast.Module]) -> set[str]:
+    """Return a module with all that it imports, directly or not."""
     seen: set[str] = set()
-    todo = [name for name in modules if re.fullmatch(r"allocsolve\.models\.\w+\.check", name)]
-    assert todo
+    todo = [start]
     while todo:
         name = todo.pop()
         if name not in seen:
             seen.add(name)
             todo.extend(_own_imports(modules[name], modules) - {"allocsolve"})
-    assert [name for name in seen if judged.fullmatch(name)] == []
+    return seen
 
 
 def test_importing_allocsolve_loads_nothing_heavy(tmp_path: Path) -> None:
