@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from allocsolve.instances.traces import read_trace
+from allocsolve.models.arguments import refused
 from allocsolve.models.errors import InputError, UsageError, suggest
 from allocsolve.models.nodes import Empirical, Law, RuntimeLaw, law_from, parse_law
 
@@ -38,10 +39,7 @@ def law_of(given: LawLike | None) -> RuntimeLaw | None:
         return _fitted_law(given[1:]) if is_file else law_from(parse_law(given), path="$")
     if isinstance(given, Law):
         return law_from(given, path="$")
-    raise UsageError(
-        f"a law cannot be a {type(given).__name__}"
-        "\n  allowed: a RuntimeLaw, a Law, or a text NAME:key=value,... or @FILE"
-    )
+    raise refused("law", given, "a RuntimeLaw, a Law, or a text NAME:key=value,... or @FILE")
 
 
 def _fitted_law(text: str) -> RuntimeLaw:

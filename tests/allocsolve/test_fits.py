@@ -131,5 +131,26 @@ def test_documents_that_hold_no_law_are_named(tmp_path: Path) -> None:
     foreign.write_text('{"schema": "allocsolve.solution/1"}')
     with pytest.raises(InputError, match=r"foreign\.json"):
         law_of(f"@{foreign}")
-    with pytest.raises(UsageError, match=r"cannot be a dict\n  allowed: "):
+    with pytest.raises(UsageError, match=r"law is \{.*\n  allowed: "):
         law_of({"law": "gamma"})  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize(
+    ("durations", "keywords"),
+    [
+        ([1.0, 2.0], {"resamples": 1.5}),
+        ([1.0, 2.0], {"resamples": "many"}),
+        ([1.0, 2.0], {"seed": "s"}),
+        ([1.0, 2.0], {"families": "gamma"}),
+        ([1.0, 2.0], {"families": [3]}),
+        (["a"], {}),
+        ([[1, 2], [3]], {}),
+    ],
+    ids=str,
+)
+def test_arguments_of_a_fit_of_a_wrong_type_are_refused(
+    durations: Any, keywords: dict[str, Any]
+) -> None:
+    """The message names the argument and what is allowed."""
+    with pytest.raises(UsageError, match=r"\n  allowed: "):
+        allocsolve.fit(durations, **keywords)

@@ -22,7 +22,7 @@ FORMULATION = r"allocsolve\.models\.\w+\.(\w+_)?(cpsat|milp|convex)(_\w+)?"
 
 # First match decides; a module that matches no row fails the test, so that it gets a floor.
 FLOORS = [
-    (0, r"allocsolve\.models\.(errors|arrays|columns|exact|version|strict_json|fields)"),
+    (0, r"allocsolve\.models\.(errors|arrays|columns|exact|version|strict_json|fields|arguments)"),
     (0, r"allocsolve\.models\.(kernels|threads)"),
     (1, r"allocsolve\.models\.(result|claims|nodes|random|sampling|elementary|normal|ports)"),
     (1, r"allocsolve\.models\.(laws_\w+|processes|fitting\w*)"),
