@@ -40,8 +40,9 @@ def with_nodes(document: DagDocument, nodes: str | int) -> DagDocument:
     ----------
     nodes
         A count, also as digits, or the path of a JSON file with ``nodes``, and optionally
-        ``links`` and ``default_link``. With a count every pair of nodes gets the default link
-        of the instance.
+        ``links`` and ``default_link``. Pairs of nodes of which nothing is said get the default
+        link of the instance, which most formats have of their own, unless that one connects
+        nothing.
 
     Raises
     ------
@@ -50,13 +51,18 @@ def with_nodes(document: DagDocument, nodes: str | int) -> DagDocument:
     InputError
         If the file is wrong.
     """
-    new = _machines(nodes, document.default_link)
+    new = _machines(nodes, _usable(document.default_link))
     if document.tasks and all(task.modes is not None for task in document.tasks):
         raise UsageError("--nodes has no meaning here: every task has modes, none runs on a node")
     _keep_references(document, new.nodes)
     return msgspec.structs.replace(
         document, nodes=new.nodes, links=new.links, default_link=new.default_link
     )
+
+
+def _usable(link: DefaultLink | None) -> DefaultLink | None:
+    """Return a default link that connects nodes: pairs of new nodes are not just unlisted."""
+    return None if link is None or (link.bandwidth is not None and not link.bandwidth) else link
 
 
 def _machines(nodes: str | int, default_link: DefaultLink | None) -> DagDocument:
@@ -81,6 +87,8 @@ def _machines(nodes: str | int, default_link: DefaultLink | None) -> DagDocument
                 path="$",
             )
         document = _document(raw)
+        if "default_link" not in raw:
+            document = msgspec.structs.replace(document, default_link=default_link)
         _validate(document)
     except InputError as error:
         raise error.located(source.label) from None

@@ -62,17 +62,12 @@ class Column:
 
     def multiples(self, unit: Fraction) -> WholeNumbers:
         """Return ``number / unit``; the unit divides every number."""
-        most = _largest(self.numerator) * unit.denominator
-        divisor = _largest(self.denominator) * unit.numerator
+        most = largest_multiple(self.numerator) * unit.denominator
+        divisor = largest_multiple(self.denominator) * unit.numerator
         numerator, denominator = self.numerator, self.denominator
         if max(most, divisor, unit.denominator, unit.numerator) >= _SAFE:
             numerator, denominator = numerator.astype(object), denominator.astype(object)
         return numerator * unit.denominator // (denominator * unit.numerator)
-
-
-def largest_multiple(multiples: WholeNumbers) -> int:
-    """Return the largest absolute value, 0 for none."""
-    return _largest(multiples)
 
 
 def are_finite(values: Sequence[Number | None], *, least: int | None = None) -> bool:
@@ -99,7 +94,8 @@ def _whole(values: Sequence[int]) -> WholeNumbers:
     return array
 
 
-def _largest(values: WholeNumbers) -> int:
+def largest_multiple(values: WholeNumbers) -> int:
+    """Return the largest absolute value, 0 for none."""
     return int(abs(values).max(initial=0)) if values.dtype != object else _largest_object(values)
 
 

@@ -99,7 +99,8 @@ def fit(
         Durations, finite and at least 0.
     families
         Names of laws; by default all that have a density and can be fitted, a deterministic law
-        if all durations are equal, and a bimodal one if there are two different ones.
+        if all durations are equal, and a bimodal one if there are two different ones. Of these a
+        law whose estimate leaves the range of floats is left out.
     seed
         Of the bootstrap. A p-value does not depend on which other families are fitted.
     censored
@@ -117,8 +118,17 @@ def fit(
     if resamples < 0:
         raise UsageError(f"resamples {resamples} must be at least 0")
     data = _checked(samples, censored)
-    fits = [_fit(data, FAMILIES[name], seed, resamples) for name in _names(data, families)]
-    return sorted(fits, key=lambda found: (found.bic, found.parameters))
+    names = _names(data, families)
+    found = {name: _fit(data, FAMILIES[name], seed, resamples) for name in names}
+    fits = [one for one in found.values() if one is not None]
+    beyond = [name for name, one in found.items() if one is None]
+    if beyond and (families is not None or not fits):
+        raise InputError(
+            f"law '{beyond[0]}' cannot be fitted: its estimate leaves the range of floats",
+            allowed="durations that are neither so large, so small nor so nearly equal",
+            remedy="choose another law, or another unit of time",
+        )
+    return sorted(fits, key=lambda one: (one.bic, one.parameters))
 
 
 def _checked(
@@ -186,18 +196,34 @@ def _trouble(data: Data, family: Family) -> str | None:
     return None if data.times.any() or family.log_density is None else "all durations are 0"
 
 
-def _fit(data: Data, family: Family, seed: int, resamples: int) -> Fit:
-    law = family.estimate(data, None)
-    tests = _tests(data, family, law, seed, resamples) if data.is_complete else (None, None)
+def _fit(data: Data, family: Family, seed: int, resamples: int) -> Fit | None:
+    """Return the fit of a family, None if its estimate leaves the range of floats."""
+    law = _estimate(data, family, None)
+    if law is None:
+        return None
+    with np.errstate(all="ignore"):
+        likelihood = _log_likelihood(data, family, law)
+        if math.isnan(likelihood) or (family.log_density is not None and math.isinf(likelihood)):
+            return None
+        tests = _tests(data, family, law, seed, resamples) if data.is_complete else (None, None)
     return Fit(
         law=law,
         parameters=family.parameters,
         count=data.times.size,
         censored=data.times.size - data.ended.size,
-        log_likelihood=_log_likelihood(data, family, law),
+        log_likelihood=likelihood,
         kolmogorov_smirnov=tests[0],
         anderson_darling=tests[1],
     )
+
+
+def _estimate(data: Data, family: Family, start: RuntimeLaw | None) -> RuntimeLaw | None:
+    """Return the estimated law, None if a step or a parameter leaves the range of floats."""
+    try:
+        with np.errstate(all="ignore"):
+            return family.estimate(data, start)
+    except (ArithmeticError, ValueError, RuntimeError, InputError):
+        return None
 
 
 def _log_likelihood(data: Data, family: Family, law: RuntimeLaw) -> float:
@@ -206,7 +232,8 @@ def _log_likelihood(data: Data, family: Family, law: RuntimeLaw) -> float:
         return math.inf if is_met.all() else -math.inf
     with np.errstate(divide="ignore"):
         beyond = np.log(law.survival(data.times[~data.seen]))
-    return math.fsum(family.log_density(law, data.ended)) + math.fsum(beyond)
+    terms = np.concatenate([family.log_density(law, data.ended), beyond])
+    return math.fsum(terms) if np.isfinite(terms).all() else float(terms.sum())
 
 
 def _tests(
@@ -247,7 +274,8 @@ def _resampled(
         times = law.sample(np.clip(generator.random(size), 2.0**-54, None))
         drawn = Data.complete(times)
         if _trouble(drawn, family) is None and np.isfinite(times).all():
-            row[:] = _statistics(times, family, family.estimate(drawn, law))
+            again = _estimate(drawn, family, law)
+            row[:] = math.nan if again is None else _statistics(times, family, again)
     rows[:, 0] *= math.sqrt(size / count)
     return rows
 

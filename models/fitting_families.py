@@ -182,10 +182,13 @@ def _gamma(data: Data, _: RuntimeLaw | None) -> RuntimeLaw:
 
     ended = data.ended
     mean = float(ended.mean())
-    gap = -float(np.log(ended / mean).mean())
+    gap = float(_above_log1p(ended / mean - 1.0).mean())
 
     def excess(log_shape: float) -> float:
-        return float(log_shape - digamma(math.exp(log_shape))) - gap
+        shape = math.exp(log_shape)
+        if shape > 1e3:  # where the difference cancels; the next term is below 1e-20
+            return 1 / (2 * shape) + 1 / (12 * shape**2) - 1 / (120 * shape**4) - gap
+        return float(log_shape - digamma(shape)) - gap
 
     # 1/(2 shape) < log(shape) - digamma(shape) < 1/shape
     low, high = -math.log(2 * gap) - 1e-9, -math.log(gap) + 1e-9
@@ -199,8 +202,20 @@ def _gamma(data: Data, _: RuntimeLaw | None) -> RuntimeLaw:
 def _gamma_density(law: RuntimeLaw, t: FloatArray) -> FloatArray:
     gamma = cast(Gamma, law)
     x = t / gamma.scale
-    slope = (gamma.shape - 1.0) * np.log(x) - x
-    return np.asarray(slope - math.lgamma(gamma.shape) - math.log(gamma.scale))
+    if gamma.shape < 100:
+        slope = (gamma.shape - 1.0) * np.log(x) - x
+        return np.asarray(slope - math.lgamma(gamma.shape) - math.log(gamma.scale))
+    # Stirling's series: the large terms cancel
+    rest = 1 / (12 * gamma.shape) - 1 / (360 * gamma.shape**3) + 1 / (1260 * gamma.shape**5)
+    slope = -gamma.shape * _above_log1p(x / gamma.shape - 1.0) - np.log(t)
+    return np.asarray(slope + (math.log(gamma.shape) - math.log(2 * math.pi)) / 2 - rest)
+
+
+def _above_log1p(x: FloatArray) -> FloatArray:
+    """Return ``x - log(1 + x)``, accurate also where the two are nearly equal."""
+    series = x * x * (1 / 2 - x * (1 / 3 - x * (1 / 4 - x * (1 / 5 - x / 6))))
+    with np.errstate(divide="ignore"):
+        return np.where(np.abs(x) < 1e-3, series, x - np.log1p(x))
 
 
 def _climb(
@@ -227,7 +242,9 @@ def _climb(
 
 
 def _deterministic(data: Data, _: RuntimeLaw | None) -> RuntimeLaw:
-    return Deterministic(float(np.median(data.times)))
+    x = np.sort(data.times)
+    low, high = float(x[(x.size - 1) // 2]), float(x[x.size // 2])
+    return Deterministic(low + (high - low) / 2)
 
 
 def _bimodal(data: Data, _: RuntimeLaw | None) -> RuntimeLaw:

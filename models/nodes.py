@@ -192,36 +192,63 @@ def parse_law(text: str) -> Law:
     Raises
     ------
     UsageError
-        If the text has another form, or the law is not possible.
+        If the text has another form, or the law is not possible; an unknown name is told first.
     """
     name, _, rest = text.partition(":")
-    fields: dict[str, Number | list[Number]] = {}
-    for pair in rest.split(",") if rest else []:
-        key, separator, value = pair.partition("=")
-        if not separator or key in fields:
-            raise _unusable(text, f"'{pair}' is not KEY=VALUE" if not separator else f"{key} twice")
-        fields[key] = _option(text, key, value)
-    known = {field.name for field in msgspec.structs.fields(Law)} - {"law"}
-    for key in fields:
-        if key not in known:
-            raise _unusable(text, f"unknown key '{key}'{suggest(key, sorted(known))}")
-    record = msgspec.structs.replace(Law(law=name), **fields)
+    law = _written(text, name)
+    record = msgspec.structs.replace(Law(law=name), **_pairs(text, law, rest))
     try:
         law_from(record, path="$")
     except InputError as error:
-        raise _unusable(text, error.what, error.allowed) from None
+        raise _unusable(text, error.what, error.allowed or _FORM, error.remedy) from None
     return record
 
 
+_FORM = "NAME:key=value,..."
+
+
+def _written(text: str, name: str) -> type[RuntimeLaw]:
+    """Return the law of a name that can be written in an option."""
+    names = [known for known, law in LAWS.items() if law is not Mixture]
+    if name in names:
+        return LAWS[name]
+    if name == Mixture.name:
+        what = "a mixture cannot be written in an option"
+        remedy = "name a document of fitted laws as @FILE, or give the law in the instance"
+        raise _unusable(text, what, f"@FILE, or one of {', '.join(names)}", remedy)
+    what = f"unknown runtime law '{name}'{suggest(name, names)}"
+    raise _unusable(text, what, f"{_FORM} with NAME one of {', '.join(names)}; or @FILE")
+
+
+def _pairs(text: str, law: type[RuntimeLaw], rest: str) -> dict[str, Number | list[Number]]:
+    """Return the parameters that an option gives to a law."""
+    found: dict[str, Number | list[Number]] = {}
+    keys = ", ".join(law.fields)
+    for pair in rest.split(",") if rest else []:
+        key, separator, value = pair.partition("=")
+        if not separator:
+            raise _unusable(text, f"'{pair}' is not KEY=VALUE", f"{law.name}:{law.fields[0]}=...")
+        if key == "file" and law is Empirical:
+            what = "file cannot be written in an option"
+            raise _unusable(text, what, keys, "give the file as --law-file, or in the instance")
+        if key not in law.fields:
+            what = f"law '{law.name}' has no key '{key}'{suggest(key, law.fields)}"
+            raise _unusable(text, what, keys)
+        if key in found:
+            raise _unusable(text, f"{key} is given twice", f"each of {keys} once")
+        found[key] = _option(text, key, value)
+    return found
+
+
 def _option(text: str, key: str, value: str) -> Number | list[Number]:
-    if key in ("file", "parts", "weights"):
-        raise _unusable(text, f"{key} cannot be written in an option; use an instance file")
     try:
         if key == "samples":
             return [_numeral(token) for token in value.split(":")]
         return _numeral(value)
     except ValueError:
-        raise _unusable(text, f"{key} '{value}' is not a finite number") from None
+        what = f"{key} '{value}' is not a finite number"
+        allowed = "numbers separated by colons" if key == "samples" else "a finite number"
+        raise _unusable(text, what, allowed, f"correct {key}") from None
 
 
 def _numeral(token: str) -> Number:
@@ -233,6 +260,6 @@ def _numeral(token: str) -> Number:
         raise ValueError(token) from None
 
 
-def _unusable(text: str, what: str, allowed: str | None = None) -> UsageError:
-    choice = allowed or f"NAME:key=value,... with NAME one of {', '.join(LAWS)}"
-    return UsageError(f"law '{text}': {what} (allowed: {choice})")
+def _unusable(text: str, what: str, allowed: str, remedy: str | None = None) -> UsageError:
+    lines = [f"law '{text}': {what}", f"  allowed: {allowed}"]
+    return UsageError("\n".join([*lines, *([f"  remedy: {remedy}"] if remedy else [])]))

@@ -279,9 +279,15 @@ def method_named(kind: str, name: str) -> Method:
     Raises
     ------
     UsageError
-        If there is none of that name.
+        If there is none of that name, or the kind has no method at all.
     """
     known = {method.name: method for method in METHODS if method.kind == kind}
+    if not known:
+        kinds = ", ".join(sorted({method.kind for method in METHODS}))
+        raise UsageError(
+            f"no method solves problems of kind '{kind}' (kinds with methods: {kinds})"
+            "\n  allowed: check and simulate an answer of yours, bound, convert"
+        )
     if name not in known:
         raise UsageError(
             f"unknown method '{name}' for kind '{kind}'{suggest(name, list(known))} "

@@ -6,12 +6,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypedDict, Unpack, overload
 
+from allocsolve.api.bounding import bound
 from allocsolve.api.cases import CASES
 from allocsolve.api.files import convert, read, write
-from allocsolve.api.judging import bound, check
+from allocsolve.api.judging import check
 from allocsolve.api.progress import Incumbent, Progress
 from allocsolve.api.request import Request
 from allocsolve.api.solving import Callbacks, run
+from allocsolve.models.arguments import called, refused
 from allocsolve.models.errors import UsageError
 from allocsolve.report.bounds import BoundReport
 from allocsolve.report.checks import ClaimReport
@@ -138,6 +140,7 @@ def solve(  # noqa: PLR0913  # one keyword for each option of the command line
     """
     if getattr(problem, "kind", None) not in CASES:
         raise UsageError(f"solve takes a problem, not {type(problem).__name__}: read it first")
+    _refuse_strange(token, options, on_incumbent=on_incumbent, on_event=on_event)
     request = Request(
         method=method,
         objective=objective,
@@ -151,6 +154,16 @@ def solve(  # noqa: PLR0913  # one keyword for each option of the command line
     )
     callbacks = Callbacks(on_incumbent, on_event, token or Token())
     return run(problem, request, callbacks, warm_start)
+
+
+def _refuse_strange(token: object, options: object, **functions: object) -> None:
+    """Refuse arguments of another type than is looked at later."""
+    for name, function in functions.items():
+        called(name, function)
+    if token is not None and not isinstance(token, Token):
+        raise refused("token", token, "a Token, or None")
+    if options is not None and not isinstance(options, Mapping):
+        raise refused("options", options, "a dict of settings by name, or None")
 
 
 def _robust(robust: float | str | None, law: LawLike | None) -> RobustRequest | None:

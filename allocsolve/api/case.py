@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from allocsolve.models.claims import Claims
-from allocsolve.models.exact import plain
+from allocsolve.models.exact import Number, plain
 from allocsolve.models.result import (
     BoundOf,
     Certificate,
@@ -114,6 +114,14 @@ class Case(ABC, Generic[ProblemT, AnswerT]):
     def bounds(self) -> Sequence[BoundOf[float]]:
         """Return bounds on the cost that are found at once, the best first."""
 
+    def engine_bounds(
+        self,
+        limits: Limits,  # noqa: ARG002  # for others
+        token: Token,  # noqa: ARG002  # likewise
+    ) -> Iterator[BoundOf[float]]:
+        """Yield bounds on the cost that need an engine, those that are installed."""
+        yield from ()
+
     @abstractmethod
     def cost(self, answer: AnswerT) -> float:
         """Return the cost of an answer."""
@@ -121,6 +129,10 @@ class Case(ABC, Generic[ProblemT, AnswerT]):
     @abstractmethod
     def number(self, cost: float) -> int | float:
         """Return a cost as a value of the objective, in units of the input."""
+
+    def exact(self, cost: float) -> Number:
+        """Return likewise, without rounding."""
+        return self.number(cost)
 
     @abstractmethod
     def report(self, answer: object) -> CheckReport:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
+from fractions import Fraction
 from typing import cast
 
 from allocsolve.api.case import Case, Ending
@@ -14,11 +16,12 @@ from allocsolve.models.dag.check import check, check_claims, verify_reason
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason
 from allocsolve.models.dag.surplus import core_of
-from allocsolve.models.errors import UsageError
+from allocsolve.models.errors import SolverMissing, UsageError
 from allocsolve.models.exact import plain
 from allocsolve.models.result import BoundOf, CheckReport, InstanceInfo, Reason, Violation
 from allocsolve.report.claims import Claim
 from allocsolve.solvers.control import Control, ControlOf, Event, Limits, Token
+from allocsolve.solvers.routes import BOUNDS
 
 __all__ = ["DagCase"]
 
@@ -77,8 +80,23 @@ class DagCase(Case[DagProblem, Schedule]):
         return verify_reason(self.problem, reason)
 
     def bounds(self) -> Sequence[BoundOf[float]]:
-        """Return bounds in ticks, the best first."""
+        """Return bounds in ticks, the best first.
+
+        Raises
+        ------
+        UsageError
+            If no bound is known for the objective.
+        """
+        if self.objective != "makespan":
+            what = f"no bound is known for objective '{self.objective}'"
+            raise UsageError(f"{what}; allowed: makespan")
         return cast("Sequence[BoundOf[float]]", lower_bounds(self.asked))
+
+    def engine_bounds(self, limits: Limits, token: Token) -> Iterator[BoundOf[float]]:
+        """Yield bounds in ticks that need an engine, those that are installed."""
+        for way in BOUNDS:
+            with suppress(SolverMissing):  # the bounds that need no engine are there all the same
+                yield from way.load()(self.asked, Control[Schedule](limits, token))
 
     def cost(self, answer: Schedule) -> int:
         """Return the makespan in ticks."""
@@ -87,6 +105,10 @@ class DagCase(Case[DagProblem, Schedule]):
     def number(self, cost: float) -> int | float:
         """Return ticks in units of the input."""
         return plain(self.problem.units(int(cost)))
+
+    def exact(self, cost: float) -> Fraction:
+        """Return ticks in units of the input, exactly."""
+        return self.problem.units(int(cost))
 
     def report(self, answer: object) -> CheckReport:
         """Return what the checker says of a schedule or of its entries."""

@@ -9,6 +9,7 @@ from typing import BinaryIO, TypeAlias, cast
 import numpy as np
 
 from allocsolve.instances.traces import read_trace
+from allocsolve.models.arguments import refused
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.errors import InputError, UsageError
 from allocsolve.models.fitting import fit as fit_laws
@@ -72,9 +73,16 @@ def fit(  # one keyword for each option of the command line
     elif column is not None or where:
         raise UsageError("column and where choose from a file, not from durations")
     else:
-        samples = vector(np.asarray(durations, dtype=np.float64).ravel())
+        samples = _numbers(durations)
     try:
         fits = fit_laws(samples, families, seed, censored=censored, resamples=resamples)
     except InputError as error:
         raise (error if source is None else error.located(source)) from None
     return FitReport.of(fits, samples, source, name)
+
+
+def _numbers(durations: Durations) -> FloatArray:
+    try:
+        return vector(np.asarray(durations, dtype=np.float64).ravel())
+    except (TypeError, ValueError):
+        raise refused("durations", durations, "a file, or finite numbers of at least 0") from None

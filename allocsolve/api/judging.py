@@ -1,35 +1,25 @@
-"""Checks of answers with their claims, and bounds without a search."""
+"""Checks of answers with their claims."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from allocsolve.api.case import Case
 from allocsolve.api.cases import case_of
-from allocsolve.api.request import Request
 from allocsolve.models.dag.answer import Schedule, ScheduledTask
-from allocsolve.models.dag.bounds import lower_bounds
-from allocsolve.models.dag.check import verify_reason
-from allocsolve.models.dag.problem import DagProblem
-from allocsolve.models.dag.reasons import find_reason
-from allocsolve.models.dag.surplus import core_of
-from allocsolve.models.errors import SolverMissing, UsageError
 from allocsolve.models.exact import plain
-from allocsolve.models.result import Bound, CheckReport, Result, SolverProof, Status, Violation
-from allocsolve.report.bounds import BoundReport, bound_report
+from allocsolve.models.result import CheckReport, Result, SolverProof, Status, Violation
 from allocsolve.report.checks import ClaimEntry, ClaimReport
 from allocsolve.report.claims import Claim, claim_of_result
 from allocsolve.report.documents import read_solution
-from allocsolve.solvers.control import Control, Limits, Token
-from allocsolve.solvers.routes import BOUNDS
 
 if TYPE_CHECKING:
     from allocsolve.instances.kinds import Problem
     from allocsolve.models.coded.answer import CodedAnswer
     from allocsolve.models.fair.answer import FairAnswer
 
-__all__ = ["Answer", "bound", "check", "claim_of", "judged"]
+__all__ = ["Answer", "check", "claim_of", "judged"]
 
 Answer: TypeAlias = (
     "Result[object] | Schedule | Sequence[ScheduledTask] | CodedAnswer | FairAnswer | bytes"
@@ -171,43 +161,3 @@ def _warnings(problem: Problem, claim: Claim[object]) -> list[str]:
             f"its sha256 is {theirs[:12]}..., this one has {ours[:12]}..."
         ]
     return []
-
-
-def bound(
-    problem: DagProblem,
-    objective: str = "makespan",
-    *,
-    time_limit: float | None = 60.0,
-    token: Token | None = None,
-) -> BoundReport:
-    """Return lower bounds with their source, without searching for answers.
-
-    Parameters
-    ----------
-    time_limit
-        Seconds for the bounds that need an engine; None for no limit, 0 for none of them.
-
-    Raises
-    ------
-    UsageError
-        If no bound is known for the objective, or the time limit is no number of seconds.
-    """
-    if objective != "makespan":
-        raise UsageError(f"no bound is known for objective '{objective}'; allowed: makespan")
-    request = Request(time_limit=time_limit)
-    reason = find_reason(problem)
-    if reason is not None and not verify_reason(problem, reason):
-        reason = None
-    core = core_of(problem).problem
-    found = lower_bounds(core)
-    if reason is None and time_limit != 0:
-        found.extend(_engine_bounds(core, Limits(request.deadline), token or Token()))
-    return bound_report(problem, objective, found, reason)
-
-
-def _engine_bounds(problem: DagProblem, limits: Limits, token: Token) -> Iterator[Bound]:
-    for way in BOUNDS:
-        try:
-            yield from way.load()(problem, Control[Schedule](limits, token))
-        except SolverMissing:
-            continue  # the bounds that need no engine are there all the same

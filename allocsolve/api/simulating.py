@@ -12,6 +12,7 @@ from allocsolve.api.answers import checked_answers
 from allocsolve.api.laws import LawLike, law_of, shown_law
 from allocsolve.api.machine import physical_cores
 from allocsolve.api.policies import PolicyLike, PolicyList, policies_of, policy_name, refuse_idle
+from allocsolve.models.arguments import called, choice, numbers, refused, words
 from allocsolve.models.errors import UsageError
 from allocsolve.models.execution.outcome import Simulation
 from allocsolve.models.execution.request import DEFAULT_UNDER_POLICY, SimulationRequest
@@ -170,9 +171,27 @@ def simulate(
         raise UsageError(f"simulate takes a problem, not {type(problem).__name__}: read it first")
     if not answers:
         raise UsageError("simulate needs at least one answer")
+    _refuse_strange(keywords)
     found = _Run(problem, answers, policy, keywords).result()
     is_one = len(answers) == 1 and not isinstance(policy, list | tuple)
     return found[0] if is_one else tuple(found)
+
+
+def _refuse_strange(keywords: SimulateOptions) -> None:
+    """Refuse keywords that do not exist, or are of another type than is looked at later."""
+    known = list(SimulateOptions.__annotations__)
+    for name in keywords:
+        choice("keyword of simulate", name, [*known, "policy"])
+    if keywords.get("quantiles") is not None:
+        numbers("quantiles", keywords["quantiles"])
+    if keywords.get("names") is not None:
+        words("names", keywords["names"])
+    called("on_progress", keywords.get("on_progress"))
+    token, keep = keywords.get("token"), keywords.get("keep_samples", False)
+    if token is not None and not isinstance(token, Token):
+        raise refused("token", token, "a Token, or None")
+    if not isinstance(keep, bool):
+        raise refused("keep_samples", keep, "True or False")
 
 
 class _Replay(Protocol):
@@ -224,12 +243,12 @@ class _Run:
         replications = given.get("replications")
         if several and replications is None and given.get("precision") is None:
             replications = DEFAULT_UNDER_POLICY
-        threads = given.get("threads")
+        threads, quantiles = given.get("threads"), given.get("quantiles")
         return SimulationRequest(
             replications=replications,
             precision=given.get("precision"),
             seed=given.get("seed", 0),
-            quantiles=tuple(given.get("quantiles") or SimulationRequest.quantiles),
+            quantiles=SimulationRequest.quantiles if quantiles is None else tuple(quantiles),
             deadline=_deadline(self._problem, given.get("deadline")),
             threads=physical_cores() if threads is None else threads,
             law=self._law,

@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 __all__ = ["Callbacks", "run"]
 
 
+_PER_TASK, _MOST_RESERVED = 4e-5, 0.25
+"""Seconds that checking and writing take for each task, with some room, and the share of the
+time left that is kept for them at most."""
+
+
 @dataclass(frozen=True)
 class Callbacks:
     """Functions of the caller and the token that ends the run."""
@@ -99,7 +104,11 @@ class _Run:
             callbacks.on_event,
         )
         limits = Limits(
-            request.deadline, request.gap, request.thread_count, request.seed, request.options
+            _search_deadline(case, request),
+            request.gap,
+            request.thread_count,
+            request.seed,
+            request.options,
         )
         self.control = case.control(limits, callbacks.token, self.listener)
         self.listener.control = self.control
@@ -243,6 +252,15 @@ class _Run:
             timing=self.timing,
             warnings=tuple(self.warnings),
         )
+
+
+def _search_deadline(case: Case[object, object], request: Request) -> float | None:
+    """Return when the search has to end, so that checking and writing end at the time limit."""
+    if request.deadline is None:
+        return None
+    left = max(0.0, request.deadline - time.monotonic())
+    rest = _PER_TASK * len(getattr(case.problem, "tasks", ()))
+    return request.deadline - min(rest, _MOST_RESERVED * left)
 
 
 def _is_deterministic(outcome: Outcome) -> bool:

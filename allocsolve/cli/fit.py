@@ -48,7 +48,8 @@ def fit(  # noqa: PLR0913, PLR0917  # one parameter for each option
     """Fit runtime laws to measured durations and write them as JSON, the best first.
 
     Each law is fitted by maximum likelihood, ranked by BIC, and tested (Kolmogorov-Smirnov,
-    Anderson-Darling; p-values by bootstrap). `option` in the document is what `--law` takes.
+    Anderson-Darling; p-values by bootstrap). `option` in the document is what `--law` takes; for
+    any law, also a mixture, it takes the document as @FILE.
 
     Example: allocsolve fit trace.csv --column duration
     """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from allocsolve.cli import options, values
@@ -74,7 +76,10 @@ def _summary(valid: bool, kind: str, value: float | None) -> str:
 def bound(
     ctx: typer.Context,
     instance: options.Instance,
-    objective: str = typer.Option("makespan", "--objective", metavar="O", help="What is bounded."),
+    objective: Annotated[
+        str | None,
+        typer.Option("--objective", metavar="O", help="What is bounded (default: by kind)."),
+    ] = None,
     time_limit: str = typer.Option(
         "60s", "--time-limit", metavar="T", help="For bounds that need an engine; 0 for none."
     ),
@@ -85,7 +90,7 @@ def bound(
     verbose: options.Verbose = 0,
     quiet: options.Quiet = False,
 ) -> int:
-    """Give lower bounds with their source, without searching for answers.
+    """Give bounds with their source, without searching for answers.
 
     Exit 0, or 3 if the instance is proven to have no answer.
 
@@ -93,14 +98,14 @@ def bound(
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
-    from allocsolve.cli.inputs import output_path, read_dag, spare
+    from allocsolve.cli.inputs import output_path, read_instance, spare
 
     target = output_path(output)
     console.output.require(target)
     spare(target, instance, nodes)
-    problem = read_dag(instance, format_name, nodes, index_base)
+    problem = read_instance(instance, format_name, nodes, index_base)
 
-    from allocsolve.api.judging import bound as find_bounds
+    from allocsolve.api.bounding import bound as find_bounds
     from allocsolve.report.bounds import encode_bounds
 
     seconds = values.duration("--time-limit", time_limit)

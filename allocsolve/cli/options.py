@@ -64,7 +64,11 @@ Seed: TypeAlias = Annotated[
 ]
 Law: TypeAlias = Annotated[
     str | None,
-    typer.Option("--law", metavar="NAME:KEY=VALUE,..", help="Runtime law of every node."),
+    typer.Option(
+        "--law",
+        metavar="NAME:KEY=VALUE,..",
+        help="Runtime law of every node; @FILE[:NAME] for one that fit wrote.",
+    ),
 ]
 LawFile: TypeAlias = Annotated[
     str | None,

@@ -73,14 +73,14 @@ def plot(  # noqa: PLR0913, PLR0917  # one parameter for each option
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
     from allocsolve.cli import inputs, values
-    from allocsolve.cli.laws import law_option
+    from allocsolve.cli.laws import law_files, law_option
 
     target = Path(output)
     form = values.choice("suffix of -o", target.suffix.lower(), (".svg", ".png", ".html"))
     values.choice("--replication", replication, _REPLICATIONS)
     console.output.require(target)
     inputs.one_stdin(instance, *solutions, law_file)
-    inputs.spare(target, instance, nodes, *solutions, law_file)
+    inputs.spare(target, instance, nodes, *solutions, law_file, *law_files(law))
     wanted: dict[str, Any] = {
         "law": law_option(law, law_file),
         "deadline": None if deadline is None else values.number("--deadline", deadline),

@@ -65,13 +65,13 @@ def simulate(  # noqa: PLR0913, PLR0917  # one parameter for each option of the 
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
     from allocsolve.cli import inputs, values
-    from allocsolve.cli.laws import law_option
+    from allocsolve.cli.laws import law_files, law_option
     from allocsolve.cli.progress_bar import ProgressBar
 
     inputs.one_stdin(instance, *solutions, law_file)
     target = inputs.output_path(output)
     console.output.require(target)
-    inputs.spare(target, instance, nodes, *solutions, law_file)
+    inputs.spare(target, instance, nodes, *solutions, law_file, *law_files(law, link_law))
     bar = ProgressBar(progress, "simulating", quiet=quiet)
     wanted: dict[str, Any] = {
         "replications": values.replications(replications),

@@ -95,7 +95,7 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
     target = inputs.output_path(output)
     console.output.require(target)
     log_file = Path(log) if log else None
-    inputs.spare(target, instance, nodes, log)
+    inputs.spare(target, instance, nodes, log, *_law_files(law))
     inputs.spare(log_file, instance, nodes, warm_start)
     with Voice(console, progress, log_file) as voice:
         began = time.monotonic()
@@ -106,6 +106,15 @@ def solve(  # noqa: PLR0913, PLR0917  # one parameter for each option of the con
     code = _deliver(console, result, target)
     voice.confirm()
     return code
+
+
+def _law_files(law: str | None) -> list[str]:
+    """Return the documents that ``--law`` names; nothing is loaded if it is not there."""
+    if law is None:
+        return []
+    from allocsolve.cli.laws import law_files
+
+    return law_files(law)
 
 
 def _robust(robust: str | None, law: str | None, law_file: str | None) -> RobustRequest | None:

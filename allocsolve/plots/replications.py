@@ -10,7 +10,7 @@ from allocsolve.models.dag.answer import ScheduledTask
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
 from allocsolve.models.execution.outcome import Replication, Simulation
-from allocsolve.plots.gantt import gantt
+from allocsolve.plots.gantt_chart import gantt
 
 __all__ = ["replication_gantt"]
 

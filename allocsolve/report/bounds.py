@@ -1,21 +1,23 @@
-"""The bound document ``allocsolve.bound/1``: lower bounds with their source."""
+"""The bound document ``allocsolve.bound/1``: bounds with their source."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
-from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.exact import Number
-from allocsolve.models.result import Bound, Reason
+from allocsolve.models.result import Reason, Sense
 from allocsolve.report.codec import Record, builtins, decode, encode
 from allocsolve.report.solution import AnyReason, InstanceEntry
+
+if TYPE_CHECKING:
+    from allocsolve.instances.kinds import Problem
 
 __all__ = ["BoundEntry", "BoundReport", "bound_report", "decode_bounds", "encode_bounds"]
 
 
 class BoundEntry(Record, frozen=True, kw_only=True):
-    """A proven lower bound in units of the input, with the argument that gives it."""
+    """A proven bound in units of the input, with the argument that gives it."""
 
     value: Number
     source: str
@@ -23,10 +25,12 @@ class BoundEntry(Record, frozen=True, kw_only=True):
 
 
 class BoundReport(Record, frozen=True, kw_only=True):
-    """Lower bounds on an objective, found without searching for answers.
+    """Bounds on an objective, found without searching for answers.
 
     Attributes
     ----------
+    sense
+        Direction of the objective; bounds are below the best value of ``min``, above ``max``.
     bounds
         Every bound, the best one first.
     best
@@ -36,9 +40,10 @@ class BoundReport(Record, frozen=True, kw_only=True):
     """
 
     schema: Literal["allocsolve.bound/1"] = "allocsolve.bound/1"
-    kind: Literal["dag"] = "dag"
+    kind: Literal["dag", "coded", "fair"] = "dag"
     instance: InstanceEntry
     objective: str
+    sense: Literal["min", "max"] = "min"
     bounds: list[BoundEntry]
     best: Number | None
     reason: AnyReason | None = None
@@ -46,19 +51,21 @@ class BoundReport(Record, frozen=True, kw_only=True):
 
 
 def bound_report(
-    problem: DagProblem, objective: str, bounds: Sequence[Bound], reason: Reason | None
+    problem: Problem,
+    objective: str,
+    sense: Sense,
+    bounds: Sequence[BoundEntry],
+    reason: Reason | None,
 ) -> BoundReport:
-    """Return the report of bounds in ticks."""
-    ordered = sorted(bounds, key=lambda bound: (-bound.value, bound.source))
-    entries = [
-        BoundEntry(value=problem.units(b.value), source=b.source, detail=b.detail) for b in ordered
-    ]
+    """Return the report of bounds, the best of which comes first."""
     origin = problem.origin
     return BoundReport(
+        kind=cast('Literal["dag", "coded", "fair"]', problem.kind),
         instance=InstanceEntry(name=origin.name, format=origin.format, sha256=origin.sha256),
         objective=objective,
-        bounds=entries,
-        best=entries[0].value if entries and reason is None else None,
+        sense=sense.value,
+        bounds=list(bounds),
+        best=bounds[0].value if bounds and reason is None else None,
         reason=cast("AnyReason | None", reason),
         explanation=None if reason is None else reason.sentence(),
     )

@@ -12,10 +12,8 @@ from allocsolve.models.fair.allocation import (
     JobShares,
     PairShares,
     allocation_of,
-    place,
 )
 from allocsolve.models.fair.answer import FairAnswer
-from allocsolve.models.fair.problem import FairProblem
 from allocsolve.report.codec import Record
 
 __all__ = [
@@ -25,7 +23,6 @@ __all__ = [
     "RunEntry",
     "allocation_entry",
     "read_allocation",
-    "read_answer",
 ]
 
 
@@ -121,14 +118,3 @@ def read_allocation(entry: AllocationEntry) -> Allocation:
         pairs=None if pairs is None else tuple(PairShares(p.jobs, p.shares) for p in pairs),
         runs=None if runs is None else tuple(JobRun(r.job, r.type, r.start, r.end) for r in runs),
     )
-
-
-def read_answer(entry: AllocationEntry, problem: FairProblem) -> FairAnswer:
-    """Return the answer that a document holds for its instance.
-
-    Raises
-    ------
-    InputError
-        If an id is unknown, missing or comes twice.
-    """
-    return place(problem, read_allocation(entry)).require()

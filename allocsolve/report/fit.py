@@ -66,14 +66,17 @@ class FitReport:
         column: str | None = None,
     ) -> FitReport:
         """Return the report of fits to durations."""
+        exponent = int(np.frexp(samples.max())[1])
+        scaled = np.ldexp(samples, -exponent)  # sums and squares stay in the range of floats
+        spread = np.std(scaled, ddof=1) if len(samples) > 1 else 0.0
         return cls(
             fits=tuple(fits),
             count=len(samples),
             censored=fits[0].censored if fits else 0,
             least=float(samples.min()),
             greatest=float(samples.max()),
-            mean=float(np.mean(samples)),
-            std=float(np.std(samples, ddof=1)) if len(samples) > 1 else 0.0,
+            mean=float(np.ldexp(np.mean(scaled), exponent)),
+            std=float(np.ldexp(spread, exponent)),
             source=source,
             column=column,
             samples=samples,

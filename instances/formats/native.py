@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
@@ -31,6 +31,9 @@ _SIGNED = ("min_lag", "max_lag", "log_mean")
 _NO_NUMBER = "not a number"
 _PLACE = re.compile(r"(?P<message>.*?) - at (?:`key` in )?`(?P<path>\$[^`]*)`", re.DOTALL)
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]|(\[\.\.\.\])")
+
+
+_Hook = Callable[[type, object], Fraction]
 
 
 def fits(text: str) -> bool:
@@ -69,7 +72,9 @@ def decode(raw: object) -> Document:
     record = kind_named(raw["kind"]).record()
     try:
         with suppress(msgspec.ValidationError):
-            return cast("Document", msgspec.convert(raw, record, dec_hook=_shared_number))
+            # Numbers that come again in a large document share one fraction.
+            shared = cast("_Hook", lru_cache(maxsize=2**16, typed=True)(_number))
+            return cast("Document", msgspec.convert(raw, record, dec_hook=shared))
         return cast("Document", msgspec.convert(raw, record, dec_hook=_number))
     except msgspec.ValidationError as error:
         raise _explain(str(error), raw, record) from None
@@ -105,14 +110,6 @@ def _number(target: type, value: object) -> Fraction:
         return exact(value)
     except ValueError:
         raise ValueError(_NO_NUMBER) from None
-
-
-_remembered = lru_cache(maxsize=2**16, typed=True)(_number)
-
-
-def _shared_number(target: type, value: object) -> Fraction:
-    """Decode likewise; numbers that come again in a large document share one fraction."""
-    return _remembered(target, value)
 
 
 def _explain(message: str, raw: dict[str, object], record: type[msgspec.Struct]) -> InputError:

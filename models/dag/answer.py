@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from allocsolve.models.arrays import IntArray, integers
@@ -102,6 +103,11 @@ class Schedule:
 
     def entries(self) -> tuple[ScheduledTask, ...]:
         """Return one entry for each task, in the order of the instance."""
+        return self._entries
+
+    @cached_property
+    def _entries(self) -> tuple[ScheduledTask, ...]:
+        """Built once: checker and document want the same."""
         arrays = self.problem.arrays
         step, parts = arrays.tick.numerator, arrays.tick.denominator
         nodes = arrays.mode_node[self.mode].tolist()

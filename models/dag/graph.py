@@ -21,12 +21,15 @@ from allocsolve.models.dag.arrays import DagArrays
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.errors import UsageError
 
-__all__ = ["HONOURED", "NOT_ELIGIBLE", "CommGraph", "has_graph", "is_free"]
+__all__ = ["HONOURED", "NOT_ELIGIBLE", "CommGraph", "has_choice", "has_graph"]
 
 ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 NOT_ELIGIBLE = -1
 """Duration of a task on a node where it cannot run."""
+
+_CHOICE = 1.5
+"""Nodes for each task, on the average, from which on nodes are chosen rather than given."""
 
 HONOURED = frozenset(
     {
@@ -47,11 +50,11 @@ def has_graph(problem: DagProblem) -> bool:
     return problem.features <= HONOURED
 
 
-def is_free(problem: DagProblem) -> bool:
-    """Whether a :class:`CommGraph` carries the instance, and any task may run on any node."""
-    nodes, arrays = len(problem.nodes), problem.arrays
-    several = nodes > 1 and has_graph(problem)
-    return several and len(arrays.mode_task) == nodes * len(arrays.release)
+def has_choice(problem: DagProblem) -> bool:
+    """Whether a :class:`CommGraph` carries the instance, and many tasks may choose a node."""
+    if len(problem.nodes) < 2 or not has_graph(problem):
+        return False
+    return len(problem.arrays.mode_task) >= _CHOICE * max(1, len(problem.tasks))
 
 
 @dataclass(frozen=True, eq=False)

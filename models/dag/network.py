@@ -149,6 +149,7 @@ def _is_bounded(arrays: DagArrays) -> bool:
 def _ways(arrays: DagArrays, incoming: Sequence[Sequence[Arc]]) -> list[list[Way]]:
     ways: list[list[Way]] = [[] for _ in arrays.release]
     needs = _Needs(arrays)
+    meeting_itself = set(arrays.edge_source[arrays.edge_source == arrays.edge_target].tolist())
     rows = zip(
         arrays.mode_task.tolist(),
         arrays.mode_duration.tolist(),
@@ -157,7 +158,7 @@ def _ways(arrays: DagArrays, incoming: Sequence[Sequence[Arc]]) -> list[list[Way
         strict=True,
     )
     for mode, (task, duration, node, demand) in enumerate(rows):
-        if not _agrees_with_itself(incoming[task], task, duration):
+        if task in meeting_itself and not _agrees_with_itself(incoming[task], task, duration):
             continue
         # A zero-length task occupies nothing.
         place = ((node, 1),) if node >= 0 and duration else ()

@@ -19,7 +19,7 @@ __all__ = ["Collector", "Totals"]
 
 _NAMED = 5
 
-_KEPT = 2**22
+_KEPT = 2**20
 """Times of all jobs together that are kept for quantiles, but at least one replication."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from allocsolve.models.arguments import share
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.errors import UsageError
 from allocsolve.models.random import FloatType
@@ -142,6 +143,14 @@ class Simulation:
     warnings: tuple[str, ...] = ()
     extra: Mapping[str, object] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        mean = "infinite" if self.infinite else f"{self.mean:.6g}"
+        told = [f"q{q:g} {value:.6g}" for q, value in self.quantiles.items()]
+        how = "exact" if self.replications is None else f"{self.replications} replications"
+        return (
+            f"<Simulation {self.name!r} ({self.kind}): {', '.join([f'mean {mean}', *told, how])}>"
+        )
+
     @property
     def infinite(self) -> bool:
         """Whether the mean is infinite."""
@@ -153,13 +162,17 @@ class Simulation:
         Raises
         ------
         UsageError
-            If it was not asked for and the samples were not kept.
+            If it is no probability, or was not asked for and the samples were not kept.
         """
+        q = share("quantile", q)
         if q in self.quantiles:
             return self.quantiles[q]
         if self.samples is None:
             known = ", ".join(f"{known:g}" for known in self.quantiles)
-            raise UsageError(f"quantile {q:g} was not asked for (known: {known})")
+            raise UsageError(
+                f"quantile {q:g} was not asked for"
+                f"\n  allowed: {known}; any one with keep_samples=True"
+            )
         import numpy as np
 
         from allocsolve.models.execution.ranks import quantile

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from allocsolve.models.arguments import share
 from allocsolve.models.arrays import FloatArray
-from allocsolve.models.errors import UsageError
 
 __all__ = ["quantile"]
 
@@ -25,7 +25,5 @@ def quantile(ordered: FloatArray, q: float) -> float:
     UsageError
         If ``q`` is no probability.
     """
-    if not 0 < q < 1:
-        raise UsageError(f"quantile is {q!r}; it must lie between 0 and 1")
-    rank = math.ceil(len(ordered) * q * (1 - 1e-14))
+    rank = math.ceil(len(ordered) * share("quantile", q) * (1 - 1e-14))
     return float(ordered[max(rank, 1) - 1])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
-from allocsolve.models.errors import UsageError
+from allocsolve.models.arguments import choice, integer, number, numbers, share
 from allocsolve.models.nodes import RuntimeLaw
 from allocsolve.models.ports import Dispatcher
 from allocsolve.models.random import LARGEST_REPLICATION, FloatType
@@ -61,6 +60,11 @@ class SimulationRequest:
         Whether the result holds the samples.
     policy
         Re-schedules while the plan runs; None keeps the plan.
+
+    Raises
+    ------
+    UsageError
+        If a field is of another type, or out of its range; it says what is allowed.
     """
 
     replications: int | None = None
@@ -77,30 +81,22 @@ class SimulationRequest:
     policy: Dispatcher | None = None
 
     def __post_init__(self) -> None:
-        _integer("replications", self.replications, 2, LARGEST_REPLICATION)
-        _integer("seed", self.seed, 0, 2**64 - 1)
-        _integer("threads", self.threads, 1, 1024)
-        _number("precision", self.precision, 0.0, 1.0)
-        for q in self.quantiles:
-            _number("quantile", q, 0.0, 1.0)
-        if self.deadline is not None and math.isnan(self.deadline):
-            raise UsageError("the deadline is not a number")
-        _choice("starts", self.starts, ("eager", "planned"))
-        _choice("dtype", self.dtype, ("float64", "float32"))
+        for name, (low, high) in _RANGES.items():
+            value = getattr(self, name)
+            if value is not None or name in ("seed", "threads"):
+                object.__setattr__(self, name, integer(name, value, low, high))
+        if self.precision is not None:
+            object.__setattr__(self, "precision", share("precision", self.precision))
+        shares = [share("quantile", q) for q in numbers("quantiles", self.quantiles)]
+        object.__setattr__(self, "quantiles", tuple(shares))
+        if self.deadline is not None:
+            object.__setattr__(self, "deadline", number("deadline", self.deadline))
+        choice("starts", self.starts, ("eager", "planned"))
+        choice("dtype", self.dtype, ("float64", "float32"))
 
 
-def _integer(name: str, value: int | None, low: int, high: int) -> None:
-    if value is None:
-        return
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise UsageError(f"{name} is {value!r}; it must be an integer from {low} to {high}")
-
-
-def _number(name: str, value: float | None, low: float, high: float) -> None:
-    if value is not None and not low < value < high:
-        raise UsageError(f"{name} is {value!r}; it must lie between {low:g} and {high:g}")
-
-
-def _choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise UsageError(f"{name} is {value!r}; it must be one of {', '.join(allowed)}")
+_RANGES = {
+    "replications": (2, LARGEST_REPLICATION),
+    "seed": (0, 2**64 - 1),
+    "threads": (1, 1024),
+}

@@ -114,7 +114,7 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
             rounds = _ROUNDS
         with search_loops(start.table.graph, control, rounds) as is_quick:
             complete = _anneal(start.table, control, rounds)
-            warnings = () if is_quick else (UNCOMPILED,)
+            warnings = () if is_quick or control.token.cancelled else (UNCOMPILED,)
     ended_by = control.stopped() or Termination.FINISHED
     return finished(control, own, ended_by, deterministic=complete, warnings=warnings)
 

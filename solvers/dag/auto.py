@@ -1,20 +1,23 @@
 """Method ``auto``: a list schedule at once, bounds, then what suits the instance.
 
 Tasks that send data between identical nodes go to the method ``communication``, those between
-other nodes, and those that may run on any node and send nothing, to ``heterogeneous``.
-Everything else goes to CP-SAT if there is time for it: projects, shops, tasks bound to nodes.
+other nodes to ``heterogeneous``. Where many tasks choose a node and send nothing, CP-SAT has a
+few seconds for a proof before ``heterogeneous`` goes on. Everything else goes to CP-SAT if there
+is time for it: projects, shops, tasks bound to nodes.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.cpsat import overflow
-from allocsolve.models.dag.graph import is_free
+from allocsolve.models.dag.graph import has_choice
 from allocsolve.models.dag.problem import DagProblem
-from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.control import Control, Outcome, Proof
 from allocsolve.solvers.dag import cpsat
 from allocsolve.solvers.dag.improve import Improver
 from allocsolve.solvers.dag.opening import Opening, open_run
@@ -37,6 +40,10 @@ _PLACEMENTS = 2000
 Where starts are bounded from above one schedule costs many passes, and the engine is better
 at finding one, so nothing is sampled there.
 """
+
+_TRIED, _TRY_SHARE, _LONGEST_TRY = 150, 0.25, 3.0
+"""Tasks up to which CP-SAT is tried before annealing where nodes are chosen and nothing is sent,
+and for which share of the time left, and how many seconds, at most."""
 
 _SAMPLES = 1000
 """Schedules drawn where neither the engine nor a time limit is there."""
@@ -73,7 +80,7 @@ def _choose_nodes(
     problem: DagProblem, control: Control[Schedule], opening: Opening, settings: Mapping[str, int]
 ) -> Outcome | None:
     """Go on as a method that chooses nodes, None if there is no choice or none suits."""
-    if not problem.arrays.communicates and not is_free(problem):
+    if not problem.arrays.communicates and not has_choice(problem):
         return None
     # Loaded only here: a project with a short limit has no time for modules it does not need.
     from allocsolve.solvers.dag import communication, heterogeneous
@@ -81,13 +88,35 @@ def _choose_nodes(
     instance = communication.suited(problem)
     if instance is not None:
         return communication.search(instance, control, opening, settings)
-    if heterogeneous.suited(problem):
+    if not heterogeneous.suited(problem):
+        return None
+    if problem.arrays.communicates or not _is_worth_a_try(problem, control):
         return heterogeneous.search(problem, control, settings)
-    return None
+    outcome = cpsat.run_engine(problem, control, settings, _try_seconds(control))
+    if outcome.proof is not Proof.NOTHING or outcome.abandoned or control.stopped() is not None:
+        return outcome
+    return replace(heterogeneous.search(problem, control, settings), deterministic=False)
+
+
+def _try_seconds(control: Control[Schedule]) -> float:
+    """Return the seconds in which CP-SAT may prove that nothing else is needed."""
+    if control.limits.deadline is None:
+        return math.inf
+    return min(_LONGEST_TRY, _TRY_SHARE * control.remaining())
+
+
+def _is_worth_a_try(problem: DagProblem, control: Control[Schedule]) -> bool:
+    """Whether CP-SAT alone may prove an answer within the seconds that it gets first."""
+    if len(problem.tasks) > _TRIED or overflow(problem, cpsat.horizon(problem, control)):
+        return False
+    return _try_seconds(control) >= _needed_by_the_engine()
 
 
 def _is_worth_the_engine(control: Control[Schedule]) -> bool:
-    needed = _SHORTEST_RUN
-    if "ortools.sat.python.cp_model" not in sys.modules:
-        needed += _IMPORT_SECONDS
-    return control.remaining() >= needed
+    return control.remaining() >= _needed_by_the_engine()
+
+
+def _needed_by_the_engine() -> float:
+    """Return the seconds below which it makes no sense to load and start the engine."""
+    is_loaded = "ortools.sat.python.cp_model" in sys.modules
+    return _SHORTEST_RUN + (0.0 if is_loaded else _IMPORT_SECONDS)

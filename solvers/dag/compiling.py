@@ -31,9 +31,10 @@ PLAIN_SEARCH = 0.5
 """Seconds of search in plain Python before an engine is asked, where nothing is compiled."""
 
 UNCOMPILED = (
-    "annealing is not compiled, and compiling does not fit into the time limit; 'allocsolve doctor "
-    "--compile' does it once"
+    "there was no time to load or compile the loops of annealing, so they ran as plain Python or "
+    "not at all; 'allocsolve doctor --compile' compiles them once"
 )
+"""Said where the time limit, and no interrupt, left no time for them."""
 
 _WORTH = 2.0
 """How many times as long as its compiler a search must be able to last."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -70,9 +71,12 @@ def horizon(problem: DagProblem, control: Control[Schedule]) -> int:
 
 
 def run_engine(
-    problem: DagProblem, control: Control[Schedule], settings: dict[str, int]
+    problem: DagProblem,
+    control: Control[Schedule],
+    settings: Mapping[str, int],
+    seconds: float = math.inf,
 ) -> Outcome:
-    """Build the model, run the engine and report how it ended."""
+    """Build the model, run the engine for so many seconds and report how it ended."""
     control.phase("loading CP-SAT")
     load(lambda: control.stopped() is not None)
     solver = SolverInfo(
@@ -88,7 +92,7 @@ def run_engine(
         return finished(control, solver, control.stopped() or Termination.FINISHED)
     control.phase("CP-SAT searches")
     parameters = engine_parameters(settings, control.limits.threads)
-    report = run(formulation.model, control, _accept(formulation, control), parameters)
+    report = run(formulation.model, control, _accept(formulation, control), parameters, seconds)
     return _outcome(control, solver, report)
 
 

@@ -60,7 +60,8 @@ def _solve(problem: DagProblem, graph: CommGraph, control: Control[Schedule]) ->
     answer = solve_lp(graph, seconds, lambda: control.stopped() is not None)
     if answer is None:
         ended_by = offer_rules(graph, control, ("etf",))
-        return conclude(problem, control, ended_by, {}, warnings=(_TOO_LONG,))
+        warnings = () if control.token.cancelled else (_TOO_LONG,)
+        return conclude(problem, control, ended_by, {}, warnings=warnings)
     raise_lp_bound(graph, control, answer)
     groups = speed_groups(graph)
     allowed = filtered_nodes(graph, answer.share)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.comm_hetero_cpsat import NodeCpModel, build, size_of
 from allocsolve.models.dag.cpsat import overflow
-from allocsolve.models.dag.graph import has_graph, is_free
+from allocsolve.models.dag.graph import has_choice, has_graph
 from allocsolve.models.dag.node_windows import NodeTable, NodeWindow
 from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.dag.search_kernels import ANNEALING, NODE_TABLE
@@ -88,11 +88,11 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
 def suited(problem: DagProblem) -> bool:
     """Whether there are nodes to choose from, and nothing is asked that this leaves out.
 
-    Tasks that send no data and are bound to some nodes each, as in shops, are better served by
-    CP-SAT.
+    Tasks that send no data and are nearly all bound to a node, as in shops, are better served
+    by CP-SAT.
     """
     communicates = Feature.COMMUNICATION in problem.features and len(problem.nodes) > 1
-    return (communicates and has_graph(problem)) or is_free(problem)
+    return (communicates and has_graph(problem)) or has_choice(problem)
 
 
 def search(problem: DagProblem, control: Control[Schedule], settings: Mapping[str, int]) -> Outcome:

@@ -60,9 +60,12 @@ PATIENCE = 0.3
 """Seconds after an interrupt in which a run without an answer may still find its first one."""
 
 _UNCOMPILED = (
-    "the compiled list schedulers are not in the cache and do not fit into the time limit, so "
-    "the plain list schedule was used; 'allocsolve doctor --compile' builds them once"
+    "there was no time to load or compile the list schedulers, so the plain list schedule was "
+    "used; 'allocsolve doctor --compile' compiles them once"
 )
+
+_PROMPT = 2000
+"""Tasks up to which an interrupted run still has time for a plain list schedule."""
 
 
 def begin(problem: DagProblem, control: Control[Schedule]) -> CommGraph:
@@ -179,12 +182,17 @@ def conclude(
 def plain(
     problem: DagProblem, graph: CommGraph, control: Control[Schedule], options: Mapping[str, Scalar]
 ) -> Outcome:
-    """Take the plain list schedule, and say why."""
+    """Take the plain list schedule, and say why; none if an interrupt leaves no time for it."""
+    if control.token.cancelled and graph.n > _PROMPT:
+        offer_sequence(problem, control)
+        if control.answer is not None:
+            return conclude(problem, control, Termination.INTERRUPTED, options)
     schedule = plain_schedule(graph, lambda: _should_stop(control))
     if schedule is not None:
         control.offer(schedule, schedule.makespan, "list")
     ended_by = control.stopped() or Termination.FINISHED
-    return conclude(problem, control, ended_by, options, warnings=(_UNCOMPILED,))
+    warnings = () if control.token.cancelled else (_UNCOMPILED,)
+    return conclude(problem, control, ended_by, options, warnings=warnings)
 
 
 def _solve(

@@ -22,7 +22,7 @@ from allocsolve.models.result import Scalar, SolverInfo, Termination
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag import cpsat
 from allocsolve.solvers.dag.annealing import Annealing, search_loops
-from allocsolve.solvers.dag.lns_search import Neighbourhoods, fits
+from allocsolve.solvers.dag.lns_search import Neighbourhoods, obstacle
 from allocsolve.solvers.dag.node_start import begin
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 from allocsolve.solvers.ending import finished, infeasible, own_solver
@@ -175,11 +175,10 @@ class Alternation:
         is_loaded = "ortools.sat.python.cp_model" in sys.modules
         needed = 0.0 if is_loaded else _WORTH * _IMPORT_ENGINE
         excuse = overflow(graph.problem, cpsat.horizon(graph.problem, control))
-        if not fits(graph, control):
-            excuse = "the instance is too large, or the loops that this needs are not compiled"
-        elif control.remaining() < needed:
+        excuse = obstacle(graph, control) or excuse
+        if excuse is None and control.remaining() < needed:
             excuse = "the time left is too short to load CP-SAT for it"
-        if excuse is not None and self.solver is None:
+        if excuse is not None and self.solver is None and not control.token.cancelled:
             self.warnings = (f"neighbourhoods were not searched: {excuse}",)
         return excuse is None
 

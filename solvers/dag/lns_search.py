@@ -33,7 +33,7 @@ from allocsolve.solvers.engines.cpsat import EngineStatus, run
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-__all__ = ["Neighbourhoods", "fits"]
+__all__ = ["Neighbourhoods", "obstacle"]
 
 _WORK = 0.03
 """Limit of a round in the engine's own unit of work: some tenths of a second."""
@@ -75,17 +75,24 @@ class _Found:
 _NOTHING = _Found(None, complete=True)
 
 
-def fits(graph: CommGraph, control: Control[Schedule]) -> bool:
-    """Whether rounds are quick enough, and the loops they need are ready or get ready in time."""
+def obstacle(graph: CommGraph, control: Control[Schedule]) -> str | None:
+    """Return why rounds are not worth their time, None if they are.
+
+    They must be quick, and the loops they need ready, or get ready in time.
+    """
     from allocsolve.models.dag.comm_tables import plain_seconds
 
-    if not 0 < graph.n + len(graph.edge_source) <= _LARGEST:
-        return False
+    size = graph.n + len(graph.edge_source)
+    if not 0 < size <= _LARGEST:
+        return f"it has {size} tasks and edges, and rounds are made for 1 to {_LARGEST}"
     if plain_seconds(graph) <= _PLAIN_TABLE:
-        return True
+        return None
     is_cached = NODE_TABLE.loads_within(control.remaining())
-    return (is_cached or is_worth_compiling(control, NODE_TABLE)) and make_ready(
-        control, NODE_TABLE
+    if (is_cached or is_worth_compiling(control, NODE_TABLE)) and make_ready(control, NODE_TABLE):
+        return None
+    return (
+        "there is no time to load or compile the loops that they need; 'allocsolve doctor "
+        "--compile' compiles them once"
     )
 
 

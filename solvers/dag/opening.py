@@ -23,6 +23,9 @@ __all__ = ["Opening", "offer_sequence", "open_run"]
 _PATIENCE = 0.3
 """Seconds after an interrupt in which the first schedule may still be completed."""
 
+_PROMPT = 2000
+"""Tasks up to which the first schedule is built even after an interrupt."""
+
 _OVERRUN = 0.15
 """Seconds that the first schedule may take beyond the time limit."""
 
@@ -58,7 +61,11 @@ def open_run(problem: DagProblem, control: Control[Schedule]) -> Opening:
     reason = _reason(problem, control) if network.bounded else None
     if reason is not None and control.answer is None:
         return Opening(network, None, reason)
-    plan = generate(network, latest_start(network), _patience(control))
+    plan = None
+    if control.token.cancelled and len(network) > _PROMPT:
+        offer_sequence(problem, control, network)
+    if control.answer is None or not control.token.cancelled:
+        plan = generate(network, latest_start(network), _patience(control))
     if plan is not None:
         control.offer(plan.schedule(problem), plan.makespan, "list")
     elif control.answer is None:

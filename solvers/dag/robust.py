@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from allocsolve.models.arguments import share
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.dag.answer import Appraisal, Robustness, Schedule
 from allocsolve.models.dag.problem import DagProblem
-from allocsolve.models.errors import UsageError
 from allocsolve.models.execution.dag import prepare
 from allocsolve.models.execution.laws import node_laws
 from allocsolve.models.execution.request import SimulationRequest
@@ -82,8 +82,7 @@ class RobustRequest:
     law: RuntimeLaw | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.quantile < 1:
-            raise UsageError(f"quantile is {self.quantile!r}; it must lie between 0 and 1")
+        share("quantile", self.quantile)
 
     def is_random(self, problem: DagProblem) -> bool:
         """Whether anything is random at all, so that there is something to choose by."""

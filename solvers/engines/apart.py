@@ -29,12 +29,15 @@ _PATIENCE = 5.0
 """Seconds that the end of a process waits for all threads that were left behind."""
 
 _left: list[threading.Thread] = []
+_registered = threading.Event()
 
 
 def leave_behind(thread: threading.Thread) -> None:
     """Go on without a thread; only the end of the process waits for it, and not for long."""
-    if not _left:
+    if not _registered.is_set():
+        _registered.set()
         atexit.register(_wait_for_the_left)
+    _left[:] = [other for other in _left if other.is_alive()]
     _left.append(thread)
 
 

@@ -17,7 +17,6 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reason_types import CriticalPath, WindowOverload
 from allocsolve.models.errors import InputError
 from allocsolve.models.result import (
-    Bound,
     Certificate,
     InstanceInfo,
     Objective,
@@ -28,7 +27,7 @@ from allocsolve.models.result import (
     Status,
     Termination,
 )
-from allocsolve.report.bounds import bound_report, decode_bounds, encode_bounds
+from allocsolve.report.bounds import BoundEntry, bound_report, decode_bounds, encode_bounds
 from allocsolve.report.checks import (
     check_document,
     check_report,
@@ -149,7 +148,8 @@ def test_decimals_are_read_exactly(start: object) -> None:
 def test_every_float_in_a_bound_survives(value: float) -> None:
     """What is written is the shortest text of the number, so reading gives it back."""
     problem = DagProblem(tasks=[Task(id="a", work=value)], nodes=[Node(id="n")])
-    report = bound_report(problem, "makespan", [Bound(1, "critical_path", "one tick")], None)
+    entry = BoundEntry(value=problem.units(1), source="critical_path", detail="one tick")
+    report = bound_report(problem, "makespan", Sense.MIN, [entry], None)
     back = decode_bounds(encode_bounds(report))
     assert math.isclose(float(back.best or 0), float(report.best or 0), rel_tol=1e-15)
     assert encode_bounds(back) == encode_bounds(report)

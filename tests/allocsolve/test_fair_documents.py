@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from allocsolve.models.errors import InputError
+from allocsolve.models.fair.allocation import place
 from allocsolve.models.fair.answer import FairAnswer, Run
 from allocsolve.models.fair.check import check
 from allocsolve.models.fair.data import GpuType, Job, Pair
@@ -17,7 +18,6 @@ from allocsolve.report.fair import (
     AllocationEntry,
     allocation_entry,
     read_allocation,
-    read_answer,
 )
 
 PROBLEM = FairProblem(
@@ -44,7 +44,7 @@ FULL = FairAnswer(
 def test_answers_round_trip_to_the_last_bit() -> None:
     """A document written and read again is the same answer."""
     text = encode(builtins(allocation_entry(FULL)))
-    twin = read_answer(decode(text, AllocationEntry), PROBLEM)
+    twin = place(PROBLEM, read_allocation(decode(text, AllocationEntry))).require()
     for field in (
         "shares",
         "prices",
@@ -89,7 +89,7 @@ def test_what_does_not_fit_is_a_violation_or_an_error() -> None:
     rules = {v.rule for v in check(PROBLEM, read_allocation(entry), name="max_min").violations}
     assert rules == {"unknown_type", "missing_job"}
     with pytest.raises(InputError, match="'h100'"):
-        read_answer(entry, PROBLEM)
+        place(PROBLEM, read_allocation(entry)).require()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import allocsolve
+from allocsolve.api.laws import law_of
 from allocsolve.models.errors import InputError, UsageError
 from allocsolve.models.nodes import Gamma, law_from, parse_law
 from allocsolve.report.fit import decode_fit, encode_fit, fit_document, fit_report
@@ -106,3 +107,50 @@ def test_wrong_arguments_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a duration is 0") as caught:
         allocsolve.fit(path, ["lognormal"])
     assert caught.value.source == str(path)
+
+
+def test_a_fitted_law_is_passed_on_by_its_document(
+    durations: np.ndarray[Any, np.dtype[np.float64]], tmp_path: Path
+) -> None:
+    """A mixture cannot be written as an option, and every verb that takes a law takes it so."""
+    report = allocsolve.fit(durations, ["gamma", "mixture"], resamples=0)
+    file = str(tmp_path / "fit.json")
+    allocsolve.write(report, file)
+    assert law_of(f"@{file}") == report.law
+    by_name = {name: law_of(f"@{file}:{name}") for name in ("gamma", "mixture")}
+    assert by_name == {fit.law.name: fit.law for fit in report}
+    with pytest.raises(UsageError, match=r"no law 'gama', did you mean.*\n  allowed: .*gamma"):
+        law_of(f"@{file}:gama")
+
+
+def test_documents_that_hold_no_law_are_named(tmp_path: Path) -> None:
+    """A missing or foreign file is a matter of that file, not of the instance."""
+    with pytest.raises(InputError, match=r"missing\.json: cannot be read"):
+        law_of(f"@{tmp_path}/missing.json")
+    foreign = tmp_path / "foreign.json"
+    foreign.write_text('{"schema": "allocsolve.solution/1"}')
+    with pytest.raises(InputError, match=r"foreign\.json"):
+        law_of(f"@{foreign}")
+    with pytest.raises(UsageError, match=r"law is \{.*\n  allowed: "):
+        law_of({"law": "gamma"})  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize(
+    ("durations", "keywords"),
+    [
+        ([1.0, 2.0], {"resamples": 1.5}),
+        ([1.0, 2.0], {"resamples": "many"}),
+        ([1.0, 2.0], {"seed": "s"}),
+        ([1.0, 2.0], {"families": "gamma"}),
+        ([1.0, 2.0], {"families": [3]}),
+        (["a"], {}),
+        ([[1, 2], [3]], {}),
+    ],
+    ids=str,
+)
+def test_arguments_of_a_fit_of_a_wrong_type_are_refused(
+    durations: Any, keywords: dict[str, Any]
+) -> None:
+    """The message names the argument and what is allowed."""
+    with pytest.raises(UsageError, match=r"\n  allowed: "):
+        allocsolve.fit(durations, **keywords)

@@ -157,7 +157,7 @@ def test_an_answer_that_is_not_there(forked: DagProblem) -> None:
     [
         pytest.param({"law": "gama:shape=1,scale=1"}, "did you mean 'gamma'", id="unknown law"),
         pytest.param({"law": "gamma:shape=-1,scale=1"}, "shape", id="impossible parameter"),
-        pytest.param({"law": 3}, "not int", id="no law"),
+        pytest.param({"law": 3}, "law is 3", id="no law"),
         pytest.param({"replications": 1}, "replications is 1", id="one replication"),
         pytest.param({"precision": 2.0}, "precision", id="no precision"),
         pytest.param({"quantiles": (1.5,)}, "quantile", id="no probability"),
@@ -532,3 +532,78 @@ def test_a_precision_that_is_reached_needs_no_warning(forked: DagProblem, plan: 
         assert found.mean_ci is not None
         assert found.mean_ci[1] - found.mean <= 0.01 * found.mean
         assert not found.warnings
+
+
+STRANGE: dict[str, Any] = {
+    "precision": "1%",
+    "quantiles": "0.5",
+    "quantiles of text": ["0.5"],
+    "quantiles as a number": 0.5,
+    "replications": 1.5,
+    "seed": 1.5,
+    "threads": "2",
+    "deadline": "5",
+    "names": "ab",
+    "law": 3,
+    "link_law": 3,
+    "policy": 3,
+    "token": 3,
+    "on_progress": 3,
+    "keep_samples": "no",
+    "dtype": None,
+    "starts": None,
+    "replication": 100,
+}
+
+
+@pytest.mark.parametrize(("name", "value"), STRANGE.items(), ids=STRANGE)
+def test_arguments_of_a_wrong_type_are_refused(
+    forked: DagProblem, plan: DagResult, name: str, value: Any
+) -> None:
+    """Nobody should have to read a TypeError from the depths, and no misspelling is ignored."""
+    keywords: dict[str, Any] = {name.partition(" ")[0]: value}
+    with pytest.raises(UsageError, match=r"\n  allowed: "):
+        allocsolve.simulate(forked, plan, **keywords)
+
+
+def test_numbers_of_other_libraries_are_numbers(forked: DagProblem, plan: DagResult) -> None:
+    """Counts and quantiles often come out of arrays."""
+    law = Exponential(1.0)
+    found = allocsolve.simulate(
+        forked, plan, law=law, replications=np.int64(64), quantiles=np.array([0.5])
+    )
+    reference = allocsolve.simulate(forked, plan, law=law, replications=64, quantiles=(0.5,))
+    assert (found.quantiles, found.replications) == (reference.quantiles, 64)
+
+
+def test_a_simulation_is_shown_in_one_line(forked: DagProblem, plan: DagResult) -> None:
+    """A session shows it whenever it is the last value of a cell."""
+    text = repr(allocsolve.simulate(forked, plan))
+    assert text == "<Simulation 'heft' (dag): mean 2, q0.5 2, q0.9 2, q0.99 2, exact>"
+
+
+@pytest.mark.parametrize("q", ["0.9", None, 2, math.nan], ids=str)
+def test_what_is_no_quantile_is_refused(forked: DagProblem, plan: DagResult, q: Any) -> None:
+    """The reader of a simulation errs like its maker."""
+    with pytest.raises(UsageError, match="allowed: a number above 0 and below 1"):
+        allocsolve.simulate(forked, plan).quantile(q)
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [{"token": 3}, {"on_incumbent": 3}, {"on_event": "x"}, {"options": 3}],
+    ids=lambda keywords: next(iter(keywords)),
+)
+def test_arguments_of_solve_of_a_wrong_type_are_refused(
+    forked: DagProblem, keywords: dict[str, Any]
+) -> None:
+    """They would end a long run after its first incumbent."""
+    with pytest.raises(UsageError, match=r"\n  allowed: "):
+        allocsolve.solve(forked, method="heft", **keywords)
+
+
+@pytest.mark.parametrize("robust", [[1], 2, "0.9", True, math.nan], ids=str)
+def test_what_is_no_quantile_is_refused_by_a_robust_choice(forked: DagProblem, robust: Any) -> None:
+    """A quantile is a number, or the text of the command line."""
+    with pytest.raises(UsageError, match=r"\n  allowed: "):
+        allocsolve.solve(forked, robust=robust, law=Exponential(1.0))

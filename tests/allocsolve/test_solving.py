@@ -215,6 +215,26 @@ def test_deterministic_is_not_promised_lightly(
     assert allocsolve.solve(project).deterministic is expected
 
 
+def test_time_is_left_for_checking_and_writing(pretend: Callable[..., None]) -> None:
+    """Twenty thousand entries take most of a second to check and to write: after the limit."""
+    left: list[float] = []
+
+    def method(_: DagProblem, control: Control[Schedule]) -> Outcome:
+        left.append(control.remaining())
+        return Outcome(Proof.NOTHING, Termination.TIME_LIMIT, SolverInfo("engine", "1", 0, 1))
+
+    pretend(method)
+    for tasks in (10, 20_000):
+        problem = DagProblem(
+            tasks=[Task(id=str(i), work=1) for i in range(tasks)], nodes=[Node(id="n")]
+        )
+        begin = time.monotonic()
+        allocsolve.solve(problem, time_limit=600)
+        left[-1] += time.monotonic() - begin
+    assert left[0] > 599.9
+    assert left[1] < left[0] - 0.5
+
+
 def _warm_starts(problem: DagProblem) -> dict[str, object]:
     good = _good(problem)
     result = allocsolve.solve(problem, time_limit=20, threads=1)

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from allocsolve.instances.formats import native
 from allocsolve.instances.reading import read_dag as read
 from allocsolve.instances.writing import render
-from allocsolve.models.dag.data import Mode, Node, Task
+from allocsolve.models.dag.data import DagDocument, Mode, Node, Task
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import InputError, UsageError
 
@@ -85,3 +86,19 @@ def test_quotients_that_no_reader_of_json_holds_are_refused() -> None:
     """Work and speed are fine by themselves, but their quotient is not."""
     with pytest.raises(InputError, match="have a common grid beyond"):
         DagProblem(tasks=[Task(id="a", work=1e200)], nodes=[Node(id="n", speed=1e-200)])
+
+
+def test_numbers_are_shared_within_a_document_only() -> None:
+    """A large document repeats its numbers; once it is read, nothing of it may stay behind."""
+    raw = {
+        "schema": "allocsolve.instance/1",
+        "kind": "dag",
+        "tasks": [{"id": name, "work": 0.1} for name in "ab"],
+        "nodes": [{"id": "n"}],
+    }
+    first, second = native.decode(raw), native.decode(raw)
+    assert isinstance(first, DagDocument)
+    assert isinstance(second, DagDocument)
+    assert first.tasks[0].work is first.tasks[1].work
+    assert first.tasks[0].work == second.tasks[0].work
+    assert first.tasks[0].work is not second.tasks[0].work

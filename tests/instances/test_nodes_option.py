@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from allocsolve.instances.catalogue import bundled
 from allocsolve.instances.reading import read_dag as read
 from allocsolve.models.errors import InputError, UsageError
 
@@ -52,3 +53,37 @@ def test_an_error_in_the_file_of_nodes_is_located_there(
     with pytest.raises(InputError) as caught:
         read(graph, nodes=str(nodes))
     assert str(caught.value).startswith(f"{nodes}:{path}:")
+
+
+WORKFLOW: list[tuple[dict[str, object], object]] = [
+    ({}, 125_000_000),
+    ({"links": [{"between": ["a", "b"], "bandwidth": 7}]}, 125_000_000),
+    ({"default_link": {"bandwidth": 9}}, 9),
+    ({"default_link": {"bandwidth": None}}, None),
+]
+
+
+@pytest.mark.parametrize(("tables", "bandwidth"), WORKFLOW, ids=lambda value: str(value)[:30])
+def test_a_file_of_nodes_keeps_the_network_of_the_format(
+    tmp_path: Path, tables: dict[str, object], bandwidth: object
+) -> None:
+    """One byte a second, of which nobody spoke, would make every transfer last for years."""
+    nodes = tmp_path / "nodes.json"
+    nodes.write_text(json.dumps({"nodes": [{"id": "a"}, {"id": "b"}], **tables}))
+    link = read(bundled()["workflow"], nodes=str(nodes)).default_link
+    assert link is not None
+    assert link.bandwidth == bandwidth
+
+
+@pytest.mark.parametrize("how", ["count", "file"])
+def test_pairs_that_are_merely_unlisted_do_not_part_new_nodes(tmp_path: Path, how: str) -> None:
+    """SAGA lists every link; its default link of bandwidth 0 means the old pairs only."""
+    network = {"nodes": [{"name": "p", "speed": 1}], "edges": []}
+    graph = {
+        "tasks": [{"name": "a", "cost": 1}, {"name": "b", "cost": 1}],
+        "dependencies": [{"source": "a", "target": "b", "size": 1}],
+    }
+    file, nodes = tmp_path / "instance.json", tmp_path / "nodes.json"
+    file.write_text(json.dumps({"name": "s", "network": network, "task_graph": graph}))
+    nodes.write_text(json.dumps({"nodes": [{"id": "x"}, {"id": "y"}]}))
+    assert read(file, nodes=2 if how == "count" else str(nodes)).default_link is None

@@ -16,7 +16,6 @@ from allocsolve.models.execution.request import SimulationRequest
 from allocsolve.models.execution.rounds import Cancelled
 from allocsolve.models.fair.answer import FairAnswer, Run
 from allocsolve.models.fair.data import GpuType, Job, Rounds
-from allocsolve.models.fair.law import finish_time_ratios, planned_ends
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.nodes import Bimodal, Exponential, Law, Pareto, Weibull
 
@@ -54,7 +53,6 @@ def test_without_a_law_the_replay_is_the_plan() -> None:
     assert result.method == "exact"
     assert (result.mean, result.std, result.planned) == (40.0, 0.0, 40.0)
     assert [jobs_of(result)[i]["mean"] for i in "01"] == [10.0, 40.0]
-    assert planned_ends(found).tolist() == [10.0, 40.0]
     assert result.utilisation == {"g": (0.5 * 10 + 0.5 * 40) / 40}
     assert result.extra["mean_completion_time"] == 25.0
 
@@ -203,7 +201,6 @@ def test_rounds_restart_where_a_job_moves(work: float, arrival: float) -> None:
             left -= 1
         time += 1
     assert result.mean == pytest.approx(time)
-    assert planned_ends(found)[0] == pytest.approx(time)
 
 
 def test_rounds_straggle_round_by_round() -> None:
@@ -370,14 +367,3 @@ def test_demands_and_pairs_progress_too() -> None:
     request = SimulationRequest(replications=2000, law=Exponential(rate=1.0), keep_samples=True)
     (slow,) = simulate(pairs, [shared], request)
     assert slow.mean == pytest.approx(12, rel=0.1)
-
-
-def test_promises_of_runs_and_of_jobs_without_work() -> None:
-    """Runs promise their own ends; without work there is no promise."""
-    problem = cluster(4, 0)
-    found = FairAnswer(problem, np.zeros((2, 1)), runs=(Run(0, 0, 1.0, 3.0),))
-    assert planned_ends(found).tolist() == [3.0, 0.0]
-    assert finish_time_ratios(found, planned_ends(found))[0] == 3.0 / 4.0
-    bare = problem.replace(jobs=[Job(id="a", throughput={"g": 1})])
-    with pytest.raises(ValueError, match="remaining"):
-        planned_ends(FairAnswer(bare, np.ones((1, 1))))

@@ -228,7 +228,7 @@ def test_impossible_questions_are_refused() -> None:
         fit([1.0, 2.0], ["gama"])
     with pytest.raises(UsageError, match="2 marks of censoring for 1 durations"):
         fit([1.0], censored=[True, False])
-    with pytest.raises(UsageError, match="at least 0"):
+    with pytest.raises(UsageError, match="resamples is -1"):
         fit([1.0, 2.0], resamples=-1)
     with pytest.raises(InputError, match="some durations are censored"):
         fit([1.0, 2.0], ["deterministic"], censored=[False, True])

@@ -341,7 +341,7 @@ def test_options_name_laws() -> None:
         pytest.param("exponential:rat=1", "did you mean 'rate'", id="unknown key"),
         pytest.param("exponential:rate=one", "'one' is not a finite number", id="text"),
         pytest.param("exponential:rate=nan", "'nan' is not a finite number", id="NaN"),
-        pytest.param("exponential:rate=1,rate=2", "rate twice", id="twice"),
+        pytest.param("exponential:rate=1,rate=2", "rate is given twice", id="twice"),
         pytest.param("exponential:rate", "'rate' is not KEY=VALUE", id="no value"),
         pytest.param("exponential:rate=-1", "greater than 0", id="impossible"),
         pytest.param("empirical:file=x.csv", "cannot be written in an option", id="file"),
@@ -352,3 +352,34 @@ def test_unusable_options_say_why(text: str, words: str) -> None:
     """A wrong option is a matter of usage, not of the instance."""
     with pytest.raises(UsageError, match=words):
         parse_law(text)
+
+
+def test_messages_about_options_lead_to_the_mistake() -> None:
+    """An unknown name is told before its keys, and a wrong key beside those of its law."""
+    for text, lines in {
+        "gama:shpe=one,scale=2": [
+            "law 'gama:shpe=one,scale=2': unknown runtime law 'gama', did you mean 'gamma'?",
+            "  allowed: NAME:key=value,... with NAME one of deterministic, exponential, "
+            "shifted_exponential, weibull, pareto, lognormal, gamma, bimodal, empirical; or @FILE",
+        ],
+        "gamma:mean=2": [
+            "law 'gamma:mean=2': law 'gamma' has no key 'mean'",
+            "  allowed: shape, scale",
+        ],
+        "gamma:shape=2": [
+            "law 'gamma:shape=2': law 'gamma' takes shape, scale, but scale is missing",
+            "  allowed: shape, scale",
+            "  remedy: add scale",
+        ],
+    }.items():
+        with pytest.raises(UsageError) as caught:
+            parse_law(text)
+        assert str(caught.value).splitlines() == lines
+
+
+@pytest.mark.parametrize("text", ["mixture", "mixture:parts=1", "mixture:weights=1"])
+def test_the_refusal_of_a_mixture_does_not_allow_it(text: str) -> None:
+    """No option can be written for it; the message says what can be done instead."""
+    with pytest.raises(UsageError, match=r"allowed: @FILE, or one of .*\n  remedy: ") as caught:
+        parse_law(text)
+    assert "mixture" not in str(caught.value).partition("allowed:")[2]

@@ -23,7 +23,7 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control, Limits, Token
 from allocsolve.solvers.dag import area_lp, getf_lp
-from allocsolve.solvers.engines import cpsat
+from allocsolve.solvers.engines import apart, cpsat
 from allocsolve.solvers.engines.apart import never, run_apart
 from allocsolve.solvers.routes import method_named
 
@@ -50,6 +50,23 @@ def test_work_that_does_not_stop_is_left_behind() -> None:
     assert run_apart(lambda: end.wait(20), lambda: True, "deaf", grace=0.1) is None
     assert time.monotonic() - began < 5
     end.set()
+
+
+def test_threads_that_ended_are_forgotten() -> None:
+    """A program that is interrupted a thousand times must not keep a thousand threads."""
+    end, kept = threading.Event(), threading.Event()
+    run_apart(lambda: end.wait(20), lambda: True, "first", grace=0.01)
+    run_apart(lambda: kept.wait(20), lambda: True, "second", grace=0.01)
+    first = next(thread for thread in apart._left if thread.name == "first")
+    end.set()
+    first.join(5)
+    last = threading.Thread(target=kept.wait, args=(20,), name="third", daemon=True)
+    last.start()
+    apart.leave_behind(last)
+    names = [thread.name for thread in apart._left]
+    kept.set()
+    assert "first" not in names
+    assert {"second", "third"} <= set(names)
 
 
 def test_work_that_stops_in_time_still_counts() -> None:

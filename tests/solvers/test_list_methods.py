@@ -5,14 +5,17 @@ from __future__ import annotations
 import itertools
 import random
 import threading
+import time
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import allocsolve
+from allocsolve.instances.generators.dag import generate
 from allocsolve.models.dag import list_build
 from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.check import check
 from allocsolve.models.dag.data import Edge, Link, Node, Task
 from allocsolve.models.dag.graph import CommGraph
 from allocsolve.models.dag.list_board import KERNELS
@@ -27,7 +30,7 @@ from allocsolve.solvers import control as control_module
 from allocsolve.solvers.control import Control, Limits
 from allocsolve.solvers.dag import getf_lp, list_methods
 from allocsolve.solvers.dag.getf_lp import solve_lp
-from allocsolve.solvers.routes import METHODS, kernel_sets
+from allocsolve.solvers.routes import METHODS, kernel_sets, method_named
 
 GETF_RUNS = 200
 
@@ -285,3 +288,23 @@ def test_methods_may_run_in_threads() -> None:
     for thread in threads:
         thread.join()
     assert [found[k] for k in range(4)] == alone
+
+
+@pytest.mark.parametrize("method", ["heft", "portfolio", "getf", "annealing", "lns"])
+@pytest.mark.parametrize("tasks", [40, 2500])
+def test_an_interrupt_is_no_missing_cache(
+    monkeypatch: pytest.MonkeyPatch, method: str, tasks: int
+) -> None:
+    """Whoever presses Ctrl-C while loops are loaded must not be told to compile them."""
+    monkeypatch.setattr(KernelSet, "is_loaded", lambda _: False)
+    monkeypatch.setattr(list_build, "_PER_NODE", 100.0)
+    monkeypatch.setattr(list_build, "_PER_NODE_OF_ALL", 100.0)
+    problem = generate("layered", tasks=tasks, seed=1, node_kind="related")
+    control: Control[Schedule] = Control(Limits(time.monotonic() + 60))
+    control.token.cancel()
+    outcome = method_named("dag", method).load()(problem, control)
+    assert control.answer is not None
+    assert not check(problem, control.answer.entries()).violations
+    assert outcome.warnings == ()
+    assert outcome.termination is Termination.INTERRUPTED
+    assert not outcome.deterministic

@@ -16,8 +16,10 @@ from allocsolve.models.dag.data import Edge, Node, Task
 from allocsolve.models.dag.graph import CommGraph
 from allocsolve.models.dag.list_build import Builder, Placement
 from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.kernels import KernelSet
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control, Limits, Outcome, Proof, Token
+from allocsolve.solvers.dag import lns_search
 from allocsolve.solvers.dag.lns_choice import OPERATORS, Choice, Chooser, critical_path
 from allocsolve.solvers.dag.lns_part import chains, part_of
 from allocsolve.solvers.engines.cpsat import EngineStatus, run
@@ -244,3 +246,23 @@ def test_the_arrays_of_a_part_are_closed() -> None:
     arrays = [value for value in vars(part).values() if isinstance(value, np.ndarray)]
     assert len(arrays) > 10
     assert not any(array.flags.writeable for array in arrays)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "said"),
+    [
+        pytest.param(1500, "tasks and edges, and rounds are made for", id="too large"),
+        pytest.param(30, "no time to load or compile the loops", id="not compiled"),
+    ],
+)
+def test_lns_says_why_neighbourhoods_were_not_searched(
+    monkeypatch: pytest.MonkeyPatch, tasks: int, said: str
+) -> None:
+    """One of the two can be mended by whoever reads it, so they must not be mixed up."""
+    monkeypatch.setattr(lns_search, "_PLAIN_TABLE", -1.0)
+    monkeypatch.setattr(KernelSet, "loads_within", lambda *_: False)
+    monkeypatch.setattr(lns_search, "is_worth_compiling", lambda *_: False)
+    graph = CommGraph.of(generate("layered", tasks=tasks, seed=1))
+    excuse = lns_search.obstacle(graph, Control(Limits()))
+    assert excuse is not None
+    assert said in excuse

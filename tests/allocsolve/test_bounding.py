@@ -1,0 +1,95 @@
+"""Bounds without a search, for every kind, and what is said where nothing searches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import allocsolve
+from allocsolve.cli import main
+from allocsolve.instances.kinds import Problem
+from allocsolve.models.coded.data import MatVec, Node
+from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.dag.data import Mode, Task
+from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.errors import UsageError
+from allocsolve.models.fair.data import GpuType, Job
+from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.nodes import Law
+from allocsolve.report.bounds import decode_bounds, encode_bounds
+from allocsolve.solvers import routes
+
+CODED = CodedProblem(
+    task=MatVec(rows=7), nodes=[Node(id="n", runtime=Law(law="deterministic", value=1))]
+)
+FAIR = FairProblem.from_arrays([[2.0, 1], [1, 3]], [1, 1])
+
+
+@pytest.mark.parametrize(
+    ("objective", "sense", "value"),
+    [
+        pytest.param("max_min", "max", 2.0, id="maximised"),
+        pytest.param("total_throughput", "max", 5.0, id="sum"),
+        pytest.param("makespan", "min", 4.0, id="minimised"),
+    ],
+)
+def test_bounds_of_fair_problems(objective: str, sense: str, value: float) -> None:
+    """Each of two jobs has its best type in the best allocation; no bound may deny that."""
+    jobs = [
+        Job(id="0", throughput={"a": 2, "b": 1}, remaining=8),
+        Job(id="1", throughput={"a": 1, "b": 3}, remaining=3),
+    ]
+    problem = FairProblem(types=[GpuType(id="a", count=1), GpuType(id="b", count=1)], jobs=jobs)
+    report = allocsolve.bound(problem, objective, options={"normalise": "none"})
+    assert (report.kind, report.objective, report.sense) == ("fair", objective, sense)
+    numbers = [float(entry.value) for entry in report.bounds]
+    assert numbers == sorted(numbers, reverse=sense == "min")
+    assert all(n >= value - 1e-9 if sense == "max" else n <= value + 1e-9 for n in numbers)
+    assert report.best == report.bounds[0].value
+    assert decode_bounds(encode_bounds(report)).sense == sense
+
+
+def test_a_kind_without_quick_bounds_says_so_by_having_none() -> None:
+    """The bounds on a completion law come with the methods."""
+    report = allocsolve.bound(CODED)
+    assert (report.kind, report.objective, report.bounds, report.best) == (
+        "coded",
+        "mean",
+        [],
+        None,
+    )
+
+
+def test_times_between_whole_numbers_stay_exact(thirds: DagProblem) -> None:
+    """A bound of 1 in units of a third is 1, as a fraction."""
+    report = allocsolve.bound(thirds, time_limit=0)
+    assert (report.best, report.sense) == (1, "min")
+
+
+def test_other_objectives_of_schedules_have_no_bound() -> None:
+    """A bound on the makespan must not pass for one on the cost."""
+    problem = DagProblem(tasks=[Task(id="a", modes=[Mode(duration=1)])])
+    with pytest.raises(UsageError, match="no bound is known for objective 'cost'"):
+        allocsolve.bound(problem, "cost")
+
+
+def test_the_verb_takes_every_kind(tmp_path: Path) -> None:
+    """The command line bounds what the library does."""
+    path, target = tmp_path / "fair.json", tmp_path / "bounds.json"
+    allocsolve.write(FAIR, path)
+    assert main(["bound", str(path), "--objective", "max_min", "-o", str(target)]) == 0
+    assert decode_bounds(target.read_bytes()).kind == "fair"
+
+
+@pytest.mark.parametrize("problem", [CODED, FAIR], ids=["coded", "fair"])
+def test_a_kind_without_methods_is_named(monkeypatch: pytest.MonkeyPatch, problem: Problem) -> None:
+    """'unknown method auto' would blame a word that nobody wrote."""
+    rows = tuple(row for row in routes.METHODS if row.kind == "dag")
+    monkeypatch.setattr(routes, "METHODS", rows)
+    with pytest.raises(
+        UsageError, match=f"no method solves problems of kind '{problem.kind}'"
+    ) as caught:
+        allocsolve.solve(problem)
+    assert "check" in str(caught.value)
+    assert "auto" not in str(caught.value)
