@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType, field
 from allocsolve.models.coded.answer import Code, CodedAnswer, Entry, Metrics, Piece
 from allocsolve.models.errors import InputError
 from allocsolve.models.exact import Number, exact
-from allocsolve.report.codec import Record
+from allocsolve.report.codec import Record, finite
 
 __all__ = [
     "AssignmentEntry",
@@ -113,7 +113,7 @@ def assignment_entry(
         metrics=UNSET if metrics is None else metrics,
         baselines=UNSET
         if baselines is None
-        else [BaselineEntry(name=name, value=_finite(v)) for name, v in baselines.items()],
+        else [BaselineEntry(name=name, value=finite(v)) for name, v in baselines.items()],
         condition=UNSET if condition is None else condition,
     )
 
@@ -145,17 +145,14 @@ def _lists(rows: Sequence[Sequence[int]] | None) -> list[list[int]] | UnsetType:
     return UNSET if rows is None else [list(row) for row in rows]
 
 
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
 
 def metrics_entry(metrics: Metrics) -> MetricsEntry:
     """Return the record of the measures of an answer."""
     mean = metrics.mean
     return MetricsEntry(
-        mean=_finite(mean),
+        mean=finite(mean),
         infinite=True if mean is not None and math.isinf(mean) else UNSET,
-        quantiles={f"{q:g}": _finite(value) for q, value in metrics.quantiles.items()},
+        quantiles={f"{q:g}": finite(value) for q, value in metrics.quantiles.items()},
         deadline_probability=metrics.deadline_probability,
     )
 

@@ -7,7 +7,8 @@ import math
 import time
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import jsonschema  # type: ignore[import-untyped]  # its stubs are a package of their own
 import numpy as np
@@ -570,7 +571,11 @@ def test_numbers_of_other_libraries_are_numbers(forked: DagProblem, plan: DagRes
     """Counts and quantiles often come out of arrays."""
     law = Exponential(1.0)
     found = allocsolve.simulate(
-        forked, plan, law=law, replications=np.int64(64), quantiles=np.array([0.5])
+        forked,
+        plan,
+        law=law,
+        replications=cast("int", np.int64(64)),
+        quantiles=cast("Sequence[float]", np.array([0.5])),
     )
     reference = allocsolve.simulate(forked, plan, law=law, replications=64, quantiles=(0.5,))
     assert (found.quantiles, found.replications) == (reference.quantiles, 64)
