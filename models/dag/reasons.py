@@ -61,9 +61,22 @@ def find_reason(problem: DagProblem) -> Reason | None:
 def _no_eligible_node(relaxation: Relaxation) -> NoEligibleNode | None:
     offset = relaxation.arrays.mode_offset
     empty = np.flatnonzero(offset[1:] == offset[:-1])
-    if not len(empty):
-        return None
-    return NoEligibleNode(task=relaxation.problem.tasks[int(empty[0])].id)
+    stuck = int(empty[0]) if len(empty) else _stuck_group(relaxation)
+    return None if stuck is None else NoEligibleNode(task=relaxation.problem.tasks[stuck].id)
+
+
+def _stuck_group(relaxation: Relaxation) -> int | None:
+    """Return the first task of a group that no node can take as a whole, None without one."""
+    arrays = relaxation.arrays
+    for group in arrays.groups:
+        able = np.ones(len(arrays.node_slots), np.bool_)
+        for task in group:
+            modes = arrays.modes_of(task)
+            able &= np.isin(np.arange(len(able)), arrays.mode_node[modes.start : modes.stop])
+        need = int(arrays.task_memory[list(group)].sum())
+        if not (able & (arrays.node_memory >= need)).any():
+            return group[0]
+    return None
 
 
 def _excessive_task(relaxation: Relaxation) -> DemandExceedsCapacity | None:

@@ -47,8 +47,21 @@ def verify_reason(problem: DagData, reason: Reason) -> bool:
     if isinstance(reason, DemandExceedsCapacity):
         return _verify_demand(facts, reason)
     if isinstance(reason, NoEligibleNode):
-        return reason.task in facts.tasks and not facts.modes(reason.task)
+        return reason.task in facts.tasks and _fits_nowhere(facts, reason.task)
     return isinstance(reason, WindowOverload) and _verify_window(facts, reason)
+
+
+def _fits_nowhere(facts: _Facts, name: str) -> bool:
+    """Whether no node can take a task and all that share its node, with their memory."""
+    label = facts.tasks[name].colocate
+    together = [task for task in facts.data.tasks if task.id == name]
+    if label is not None:
+        together = [task for task in facts.data.tasks if task.colocate == label]
+    common = set.intersection(*({mode.node for mode in facts.modes(t.id)} for t in together))
+    need = sum((exact(task.memory or 0) for task in together), Fraction(0))
+    room = {node.id: node.memory for node in facts.data.nodes}
+    rooms = [None if node is None else room[node] for node in common]
+    return all(memory is not None and exact(memory) < need for memory in rooms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,20 @@ EXCLUSIVE = DagProblem(
 )
 """a and b exclude each other, c and b do not, z may take no time, free may leave R alone."""
 
+SHARED = DagProblem(
+    tasks=[
+        Task(id="a", work=1, colocate="apart", eligible=["x"]),
+        Task(id="b", work=1, colocate="apart", eligible=["y"]),
+        Task(id="c", work=1, colocate="large", memory=3),
+        Task(id="d", work=1, colocate="large", memory=2),
+        Task(id="e", work=1, colocate="fine", memory=2),
+        Task(id="f", work=1, colocate="fine", memory=2, eligible=["y"]),
+        Task(id="g", work=1, memory=4),
+    ],
+    nodes=[Node(id="x", memory=3), Node(id="y", memory=4)],
+)
+"""No node takes both a and b, none has room for c and d; y takes e and f, or g."""
+
 HOLDS: list[tuple[str, DagProblem, Reason]] = [
     ("cycle", LAGS, PositiveLagCycle(path=["a", "b", "c"], length=0.5)),
     ("cycle turned", LAGS, PositiveLagCycle(path=["c", "a", "b"], length=0.5)),
@@ -124,6 +138,8 @@ HOLDS: list[tuple[str, DagProblem, Reason]] = [
     ("other mode", STOCK, DemandExceedsCapacity(task="a", resource="N", demand=9, capacity=8)),
     ("total", STOCK, DemandExceedsCapacity(task=None, resource="N", demand=9, capacity=8)),
     ("dead node", NODES, NoEligibleNode(task="a")),
+    ("shared node", SHARED, NoEligibleNode(task="b")),
+    ("shared memory", SHARED, NoEligibleNode(task="c")),
     (
         "resource window",
         WINDOW,
@@ -184,6 +200,8 @@ FAILS: list[tuple[str, DagProblem, Reason]] = [
     ("unknown user", STOCK, DemandExceedsCapacity(task="x", resource="R", demand=5, capacity=4)),
     ("larger total", STOCK, DemandExceedsCapacity(task=None, resource="N", demand=10, capacity=8)),
     ("renewable", STOCK, DemandExceedsCapacity(task=None, resource="R", demand=5, capacity=4)),
+    ("shared node that fits", SHARED, NoEligibleNode(task="e")),
+    ("memory that just fits", SHARED, NoEligibleNode(task="g")),
     ("living node", NODES, NoEligibleNode(task="b")),
     ("project task", NODES, NoEligibleNode(task="c")),
     ("unknown node task", NODES, NoEligibleNode(task="x")),

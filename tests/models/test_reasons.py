@@ -57,6 +57,26 @@ INFEASIBLE: dict[str, tuple[DagProblem, Reason, str]] = {
         NoEligibleNode(task="b"),
         "task 'b' can run on no node: none is eligible, alive and has enough memory",
     ),
+    "tasks that share a node, but have none in common": (
+        DagProblem(
+            tasks=[
+                Task(id="z", work=1),
+                Task(id="a", work=1, colocate="c", eligible=["x"]),
+                Task(id="b", work=1, colocate="c", eligible=["y"]),
+            ],
+            nodes=TWO_NODES,
+        ),
+        NoEligibleNode(task="a"),
+        "has enough memory for it and all tasks that share its node",
+    ),
+    "tasks that share a node, and more memory than any": (
+        DagProblem(
+            tasks=[Task(id=i, work=1, memory=2, colocate="c") for i in "ab"],
+            nodes=[Node(id="x", memory=3), Node(id="y", memory=2)],
+        ),
+        NoEligibleNode(task="a"),
+        "task 'a' can run on no node",
+    ),
     "one task above the capacity": (
         DagProblem(
             tasks=[_step("1", (0, {})), _step("2", (3, {"R1": 5})), _step("3", (4, {"R1": 2}))],
