@@ -50,9 +50,11 @@ def plot(  # noqa: PLR0913, PLR0917  # one parameter for each option
     ] = "planned",
     law: options.Law = None,
     law_file: options.LawFile = None,
+    link_law: options.LinkLaw = None,
     deadline: options.Deadline = None,
     replications: options.Replications = None,
     seed: options.Seed = "0",
+    starts: options.Starts = "eager",
     policy: options.Policies = None,
     title: Annotated[
         str | None, typer.Option("--title", metavar="TEXT", help="Title (default: the name).")
@@ -80,16 +82,19 @@ def plot(  # noqa: PLR0913, PLR0917  # one parameter for each option
     values.choice("--replication", replication, _REPLICATIONS)
     console.output.require(target)
     inputs.one_stdin(instance, *solutions, law_file)
-    inputs.spare(target, instance, nodes, *solutions, law_file, *law_files(law))
+    inputs.spare(target, instance, nodes, *solutions, law_file, *law_files(law, link_law))
     wanted: dict[str, Any] = {
         "law": law_option(law, law_file),
+        "link_law": law_option(link_law, None),
         "deadline": None if deadline is None else values.number("--deadline", deadline),
         "replications": values.replications(replications),
         "seed": values.seed(seed),
+        "starts": values.choice("--starts", starts, ("eager", "planned")),
         "policy": policy or None,
     }
     problem = inputs.read_instance(instance, format_name, nodes, index_base)
     drawn = _drawn(problem, what, solutions)
+    _refuse_idle(drawn, replication, wanted)
     data = [inputs.read_answer(problem, name) for name in solutions]
     pen = _Pen(console, problem, solutions, data, wanted, form[1:], title)
     console.emit(pen.draw(drawn, replication), target)
@@ -117,6 +122,43 @@ def _drawn(problem: Problem, what: str, solutions: Sequence[str]) -> str:
     if drawn in ("gantt", "shares") and len(solutions) > 1:
         raise UsageError(f"--what {drawn} draws one solution\n  allowed: one SOLUTION, or ecdf")
     return drawn
+
+
+_DEFAULTS = {"seed": 0, "starts": "eager"}
+"""Values of options that are not None when they are not given."""
+
+
+def _is_given(wanted: dict[str, Any], name: str) -> bool:
+    return bool(wanted[name] != _DEFAULTS.get(name))
+
+
+def _refuse_idle(drawn: str, replication: str, wanted: dict[str, Any]) -> None:
+    """Refuse options that change nothing in the picture.
+
+    Raises
+    ------
+    UsageError
+        If there is one; it says which pictures it is for.
+    """
+    from allocsolve.models.errors import UsageError
+
+    if replication != "planned" and drawn != "gantt":
+        raise UsageError(
+            f"--replication {replication} has no effect on --what {drawn}"
+            "\n  allowed: --replication with --what gantt of one SOLUTION of kind dag"
+        )
+    if len(wanted["policy"] or ()) > 1 and replication != "planned":
+        raise UsageError(f"--replication {replication} draws one policy\n  allowed: one --policy")
+    idle = {"shares": list(wanted), "gantt": list(wanted)}.get(drawn, [])
+    if replication != "planned":
+        idle = ["deadline"]
+    for name in idle:
+        if _is_given(wanted, name):
+            can = "" if drawn == "shares" or name == "deadline" else ", or --replication median"
+            raise UsageError(
+                f"--{name.replace('_', '-')} has no effect on --what {drawn}"
+                f"\n  allowed: --{name.replace('_', '-')} with --what ecdf{can}"
+            )
 
 
 @dataclass(frozen=True)
@@ -178,7 +220,7 @@ class _Pen:
         from allocsolve.models.coded.law import NoExactLaw
         from allocsolve.plots import completion
 
-        if self.wanted["law"] is not None:
+        if any(_is_given(self.wanted, name) for name in ("law", "link_law", "starts", "policy")):
             return self._ecdf()
         problem = cast("CodedProblem", self.problem)
         answers, names = checked_answers(problem, self.data, named(list(self.names)))

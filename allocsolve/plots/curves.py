@@ -21,6 +21,9 @@ _MOST_POINTS = 1500
 _SPREAD = 40.0
 _SHOWN = 0.999
 
+_DECADES = 2e3
+"""Ratio of the ends of an axis from which on powers of ten are labels enough."""
+
 
 def steps(samples: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return times and values of an empirical distribution function, thinned for drawing.
@@ -72,15 +75,22 @@ def use_log(axis: Axes, low: float, high: float, least: float) -> None:
     """Set the limits of the time axis; it is logarithmic where the curves span many decades."""
     if least > 0 and high > _SPREAD * least:
         axis.set_xscale("log")
-        plain_ticks(axis.xaxis)
         low = least / 1.1
+        plain_ticks(axis.xaxis, high / low)
     axis.set_xlim(low, high)
 
 
-def plain_ticks(axis: Axis) -> None:
-    """Write the numbers of a logarithmic axis as plain text."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+def plain_ticks(axis: Axis, ratio: float) -> None:
+    """Write numbers of a logarithmic axis as plain text, so many that several are in sight.
 
+    Parameters
+    ----------
+    ratio
+        Of the ends of the axis.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if ratio < _DECADES else (1.0,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 

@@ -14,10 +14,14 @@ from allocsolve.plots.curves import confidence, mark, span, steps, use_log
 from allocsolve.plots.frame import COLOURS, INK, WIDTH, dress, picture
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["ecdf"]
+
+_SIGN = "#7A7F87"
+"""Colour of signs in the legend, which stand for those of every plan."""
 
 
 def ecdf(
@@ -30,6 +34,7 @@ def ecdf(
     """Draw how likely each plan is done by each time, with 95 % bands.
 
     A dashed line marks what a plan says itself, where it says one; dots mark the quantiles.
+    The legend explains both, and the band.
 
     Parameters
     ----------
@@ -84,9 +89,31 @@ def _draw(
     axis.set_ylim(0, 1.02)
     axis.set_xlabel(f"time ({unit})" if unit else "time", color=INK)
     axis.set_ylabel("probability of being done", color=INK)
-    axis.legend(frameon=False, loc="lower right")
+    handles, names = axis.get_legend_handles_labels()
+    signs = _signs(found, samples)
+    axis.legend([*handles, *signs.values()], [*names, *signs], frameon=False, loc="lower right")
     dress(axis, heading)
     return figure
+
+
+def _signs(found: Sequence[Simulation], samples: Sequence[FloatArray]) -> dict[str, Artist]:
+    """Return what the legend explains beside the curves, those signs that are there."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    signs: dict[str, Artist] = {}
+    if any(one.planned is not None for one in found):
+        signs["makespan as planned" if found[0].kind == "dag" else "as planned"] = Line2D(
+            [], [], color=_SIGN, linewidth=1.0, linestyle=(0, (4, 2))
+        )
+    levels = sorted({q for one in found for q, value in one.quantiles.items() if value < np.inf})
+    if levels:
+        told = ", ".join(f"{q:g}" for q in levels)
+        dot = Line2D([], [], color=_SIGN, marker="o", markersize=3.5, linestyle="none")
+        signs[f"quantile{'s' if len(levels) > 1 else ''} {told}"] = dot
+    if any(len(each) > 1 for each in samples):
+        signs["95 % band for the whole curve"] = Patch(color=_SIGN, alpha=0.25, linewidth=0)
+    return signs
 
 
 def _curve(axis: Axes, of: Simulation, samples: FloatArray, colour: str) -> None:

@@ -42,9 +42,20 @@ def fits(report: FitReport, *, form: str = "svg", title: str | None = None) -> b
     if report.samples is None:
         raise UsageError("the report was read from a document and holds no durations to draw")
     samples = report.samples
-    name = report.column or report.source or "durations"
-    heading = title if title is not None else f"{name}: {report.count} durations, fitted laws"
+    heading = title if title is not None else _heading(report)
     return picture(lambda: _draw(report, samples, heading), form, heading)
+
+
+def _heading(report: FitReport) -> str:
+    """Say what was measured, and which of the fitted laws are drawn."""
+    name = report.column or report.source or "durations"
+    shown, laws = min(len(report), _MOST_LAWS), len(report)
+    which = f"the best {shown} of {laws} fitted laws" if laws > shown else f"{laws} fitted laws"
+    return f"{name}: {report.count} durations, {which}"
+
+
+def _axis_name(report: FitReport) -> str:
+    return report.column or "duration"
 
 
 def _draw(report: FitReport, samples: FloatArray, heading: str) -> Figure:
@@ -72,14 +83,15 @@ def _distribution(axis: Axes, report: FitReport, samples: FloatArray) -> None:
     axis.step(times, values, where="post", color=INK, linewidth=1.6, label="measured")
     half = confidence(len(samples))
     band = (np.maximum(values - half, 0), np.minimum(values + half, 1))
-    axis.fill_between(times, *band, step="post", color=INK, alpha=0.12, linewidth=0)
+    label = "95 % band for the whole curve"
+    axis.fill_between(times, *band, step="post", color=INK, alpha=0.12, linewidth=0, label=label)
     grid = _grid(low, high)
     for k, fit in enumerate(report.fits[:_MOST_LAWS]):
         label = f"{fit.law.name} (BIC {fit.bic:.5g})"
         axis.plot(grid, fit.law.cdf(grid), color=COLOURS[k], linewidth=1.1, label=label)
     use_log(axis, low, high, float(samples.min()))
     axis.set_ylim(0, 1.02)
-    axis.set_xlabel("duration", color=INK)
+    axis.set_xlabel(_axis_name(report), color=INK)
     axis.set_ylabel("P(X <= t)", color=INK)
     axis.legend(frameon=False, loc="lower right")
 
@@ -94,8 +106,9 @@ def _tail(axis: Axes, report: FitReport, samples: FloatArray) -> None:
     for k, fit in enumerate(report.fits[:_MOST_LAWS]):
         axis.plot(grid, np.maximum(fit.law.survival(grid), 1e-300), color=COLOURS[k], linewidth=1.1)
     axis.set_yscale("log")
-    plain_ticks(axis.yaxis)
-    axis.set_ylim(0.3 / len(ordered), 1.2)
+    lowest = 0.3 / len(ordered)
+    plain_ticks(axis.yaxis, 1.2 / lowest)
+    axis.set_ylim(lowest, 1.2)
     use_log(axis, float(grid[0]), float(grid[-1]), float(ordered[0]))
-    axis.set_xlabel("duration", color=INK)
+    axis.set_xlabel(_axis_name(report), color=INK)
     axis.set_ylabel("P(X > t)", color=INK)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from allocsolve.models.errors import SolverMissing, UsageError
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "FORMS", "GRID", "INK", "WIDTH", "dress", "picture"]
+__all__ = ["COLOURS", "FORMS", "GRID", "INK", "WIDTH", "amount", "dress", "picture"]
 
 FORMS = ("svg", "png", "html")
 """What pictures can be written as."""
@@ -36,6 +37,9 @@ INK = "#333333"
 GRID = "#E3E6EA"
 WIDTH = 10.0
 """Inches."""
+
+_LARGEST_WHOLE, _ROUNDED = 1e15, 1e6
+"""Below the first whole numbers are written in full, from the second on others are rounded."""
 
 _lock = threading.Lock()
 
@@ -83,6 +87,14 @@ def picture(draw: Callable[[], Figure], form: str, heading: str) -> bytes:
     return _page(image, heading) if form == "html" else image
 
 
+def amount(value: float | Fraction) -> str:
+    """Return a number as titles and labels tell it: whole ones in full, others to 6 digits."""
+    number = float(value)
+    if number == round(number, 0) and abs(number) < _LARGEST_WHOLE:
+        return str(int(number))
+    return f"{number:.0f}" if _ROUNDED <= abs(number) < _LARGEST_WHOLE else f"{number:.6g}"
+
+
 def _saved(figure: Figure, form: str) -> bytes:
     target = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
@@ -107,7 +119,7 @@ def dress(axis: Axes, title: str | None = None) -> None:
     """Give an axis the look of all pictures."""
     axis.set_axisbelow(True)
     axis.grid(color=GRID, linewidth=0.7)
-    axis.tick_params(length=0, labelcolor=INK)
+    axis.tick_params(which="both", length=0, labelcolor=INK)
     for side in ("top", "right", "left"):
         axis.spines[side].set_visible(False)
     axis.spines["bottom"].set_color("#B8BEC6")

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from allocsolve.models.dag.answer import ScheduledTask
 from allocsolve.models.dag.problem import DagProblem
-from allocsolve.models.exact import exact, plain
-from allocsolve.plots.frame import COLOURS, GRID, INK, WIDTH, picture
+from allocsolve.models.exact import exact
+from allocsolve.plots.frame import COLOURS, GRID, INK, WIDTH, amount, picture
 from allocsolve.report.export import lanes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["gantt"]
+__all__ = ["gantt", "in_units"]
 
 _LONGEST_CHART = 40.0
 """Inches; beyond that rows get thinner than print, and their labels are left out."""
@@ -70,15 +70,16 @@ def gantt(
 
 def _heading(problem: DagProblem, entries: Sequence[ScheduledTask]) -> str:
     name = problem.name or problem.origin.name or "schedule"
-    return f"{name}: {len(entries)} tasks, makespan {_text(_makespan(entries))}"
+    return f"{name}: {len(entries)} tasks, makespan {in_units(problem, _makespan(entries))}"
+
+
+def in_units(problem: DagProblem, time: float | Fraction) -> str:
+    """Return a time with its unit; seconds, which files without a unit have, go without one."""
+    return amount(time) + ("" if problem.time_unit == "s" else f" {problem.time_unit}")
 
 
 def _makespan(entries: Sequence[ScheduledTask]) -> Fraction:
     return max((entry.end for entry in entries), default=Fraction(0))
-
-
-def _text(time: Fraction) -> str:
-    return f"{plain(time):.10g}" if time.denominator != 1 else str(time.numerator)
 
 
 def _draw(problem: DagProblem, entries: Sequence[ScheduledTask], heading: str) -> Figure:
@@ -233,11 +234,11 @@ def _profiles(
         modes = tasks[entry.task].modes if entry.task in tasks else None
         if not modes or not 0 <= entry.mode < len(modes) or entry.start == entry.end:
             continue
-        for name, amount in modes[entry.mode].demand.items():
+        for name, used in modes[entry.mode].demand.items():
             if name in changes:
                 steps = changes[name]
-                steps[entry.start] = steps.get(entry.start, Fraction(0)) + exact(amount)
-                steps[entry.end] = steps.get(entry.end, Fraction(0)) - exact(amount)
+                steps[entry.start] = steps.get(entry.start, Fraction(0)) + exact(used)
+                steps[entry.end] = steps.get(entry.end, Fraction(0)) - exact(used)
     return {name: _accumulated(steps) for name, steps in changes.items()}
 
 
@@ -274,7 +275,7 @@ def _dress(axis: Axes, makespan: Fraction, *, first: bool) -> None:
     axis.axvline(end, color=INK, linewidth=1.0, linestyle=(0, (4, 2)))
     if first:
         axis.annotate(
-            _text(makespan),
+            amount(makespan),
             (end, 1),
             xycoords=("data", "axes fraction"),
             xytext=(0, 2),

@@ -10,7 +10,7 @@ from allocsolve.models.dag.answer import ScheduledTask
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
 from allocsolve.models.execution.outcome import Replication, Simulation
-from allocsolve.plots.gantt_chart import gantt
+from allocsolve.plots.gantt_chart import gantt, in_units
 
 __all__ = ["replication_gantt"]
 
@@ -53,8 +53,10 @@ def replication_gantt(
 
 def _heading(problem: DagProblem, simulation: Simulation, one: Replication) -> str:
     name = problem.name or problem.origin.name or "schedule"
-    planned = "" if simulation.planned is None else f" (planned {simulation.planned:.6g})"
-    return f"{name}, {one.label} replication: makespan {one.value:.6g}{planned}"
+    known = simulation.planned
+    planned = "" if known is None else f" (planned {in_units(problem, known)})"
+    makespan = in_units(problem, one.value)
+    return f"{name}, {one.label} replication: makespan {makespan}{planned}"
 
 
 def _entries(
