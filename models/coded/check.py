@@ -14,7 +14,7 @@ from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.claims import check_claims
 from allocsolve.models.coded.data import Elastic, Gradient, MatMul, MatVec
 from allocsolve.models.coded.facts import Facts
-from allocsolve.models.coded.judge_code import judge_code
+from allocsolve.models.coded.judge_code import judge_code, judge_family
 from allocsolve.models.coded.judge_parts import judge_blocks, judge_partitions
 from allocsolve.models.coded.judge_pieces import judge_pieces
 from allocsolve.models.coded.law import NoExactLaw, completion_law
@@ -92,10 +92,8 @@ def check(problem: CodedProblem, answer: CodedAnswer) -> CheckReport:
     if Feature.SEQUENTIAL in problem.features:
         raise FeatureRefused("check", [Feature.SEQUENTIAL], ())
     violations = list(_judge_form(problem, answer))
-    if not violations:
-        violations += judge_code(problem, answer)
-        violations += _judge_limits(problem, answer)
-        violations += _judge_work(problem, answer)
+    if len(answer.loads) == len(problem.nodes):
+        violations += _judge_rest(problem, answer)
     if not violations:
         violations += _judge_confidence(problem, answer)
     if violations:
@@ -120,6 +118,22 @@ def _judge_form(problem: CodedProblem, answer: CodedAnswer) -> Iterator[Violatio
             yield Violation("load", f"node '{node.id}' has the load {plain(load)}, not whole units")
     if answer.batches is not None and answer.batches < 1:
         yield Violation("batches", f"{answer.batches} batches; at least 1 is needed")
+
+
+def _judge_rest(problem: CodedProblem, answer: CodedAnswer) -> Iterator[Violation]:
+    """Judge every rule that says something about such loads, whether or not others are broken.
+
+    Loads that are negative or no whole units can still be too many for a node or too few
+    together; how they are spread over partitions and pieces is judged for possible loads only.
+    """
+    yield from _judge_limits(problem, answer)
+    if any(_judge_form(problem, answer)):
+        yield from judge_family(problem, answer)
+        if _counts_units(problem, answer):
+            yield from _judge_total(problem, answer)
+        return
+    yield from judge_code(problem, answer)
+    yield from _judge_work(problem, answer)
 
 
 def _judge_limits(problem: CodedProblem, answer: CodedAnswer) -> Iterator[Violation]:
@@ -156,10 +170,22 @@ def _judge_work(problem: CodedProblem, answer: CodedAnswer) -> Iterator[Violatio
         assert isinstance(task, MatVec | MatMul)
         yield from judge_blocks(problem, answer, task)
     else:
-        need, total = needed_units(task, answer.code.family), sum(answer.loads)
-        if total < need:
-            message = f"the loads add up to {plain(Fraction(total))}, {need} units are needed"
-            yield Violation("recovery", message)
+        yield from _judge_total(problem, answer)
+
+
+def _counts_units(problem: CodedProblem, answer: CodedAnswer) -> bool:
+    """Whether the result decodes from any units of the code, if they are enough."""
+    is_divided = isinstance(problem.task, MatVec | MatMul)
+    return is_divided and answer.code.family != "replication"
+
+
+def _judge_total(problem: CodedProblem, answer: CodedAnswer) -> Iterator[Violation]:
+    task = problem.task
+    assert isinstance(task, MatVec | MatMul)
+    need, total = needed_units(task, answer.code.family), sum(answer.loads, Fraction(0))
+    if total < need:
+        message = f"the loads add up to {plain(total)}, {need} units are needed"
+        yield Violation("recovery", message)
 
 
 def _judge_confidence(problem: CodedProblem, answer: CodedAnswer) -> Iterator[Violation]:

@@ -12,26 +12,33 @@ from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.thresholds import families, fits_split, needed_units
 from allocsolve.models.result import Violation
 
-__all__ = ["judge_code"]
+__all__ = ["judge_code", "judge_family"]
 
 
 def judge_code(problem: CodedProblem, answer: CodedAnswer) -> Iterator[Violation]:
     """Judge family, parameters and batches of a code."""
-    code, task = answer.code, problem.task
-    known = families(task)
-    if code.family not in known:
-        message = f"family '{code.family}' is not known for this task (known: {', '.join(known)})"
-        yield Violation("code", message)
+    code = answer.code
+    yield from judge_family(problem, answer)
+    if code.family not in families(problem.task):
         return
-    if isinstance(task, MatMul) and not fits_split(code.family, task.split):
-        message = f"family '{code.family}' is not defined for the split {list(task.split)}"
-        yield Violation("code", message)
     for name, allowed in _parameters(problem, answer).items():
         value = getattr(code, name)
         if value is not None and value not in allowed:
             choice = " or ".join(str(number) for number in sorted(allowed)) or "absent"
             yield Violation("code", f"{name} of the code is {value}, it must be {choice}")
     yield from _judge_batches(problem, answer)
+
+
+def judge_family(problem: CodedProblem, answer: CodedAnswer) -> Iterator[Violation]:
+    """Judge whether there is such a code for the task, whatever the loads are."""
+    family, task = answer.code.family, problem.task
+    known = families(task)
+    if family not in known:
+        message = f"family '{family}' is not known for this task (known: {', '.join(known)})"
+        yield Violation("code", message)
+    elif isinstance(task, MatMul) and not fits_split(family, task.split):
+        message = f"family '{family}' is not defined for the split {list(task.split)}"
+        yield Violation("code", message)
 
 
 def _judge_batches(problem: CodedProblem, answer: CodedAnswer) -> Iterator[Violation]:

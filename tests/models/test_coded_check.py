@@ -393,3 +393,24 @@ def test_claims_without_an_answer() -> None:
     assert [violation.rule for violation in found] == ["objective_value", "reason"]
     none = check_claims(GRADIENT, None, Claims(Status.OPTIMAL))
     assert [violation.rule for violation in none] == ["status"]
+
+
+@pytest.mark.parametrize(
+    ("given", "rules"),
+    [
+        ([Fraction(7, 2), 1, 1, 0], {"load", "storage", "recovery"}),
+        ([9, -3, -1, 0], {"load", "storage", "recovery"}),
+        ([Fraction(19, 2), 1, 1, 0], {"load", "storage", "total_load", "budget"}),
+        ([4, 1, 0, 0], {"storage", "recovery"}),
+    ],
+    ids=["fraction", "negative", "too much", "whole"],
+)
+def test_all_broken_rules_are_told_at_once(given: list[Fraction], rules: set[str]) -> None:
+    """Whoever mends one rule after the other checks as often as there are rules."""
+    assert {one.rule for one in check(PRODUCT, CodedAnswer.of(given)).violations} == rules
+
+
+def test_loads_that_are_wrong_do_not_hide_a_code_that_is() -> None:
+    """The family of a code does not depend on the loads."""
+    answer = CodedAnswer.of([Fraction(7, 2), 1, 1, 0], code=Code(family="none"))
+    assert {one.rule for one in check(PRODUCT, answer).violations} >= {"load", "storage", "code"}
