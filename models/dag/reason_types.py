@@ -110,10 +110,9 @@ class DemandExceedsCapacity(Reason, frozen=True, tag="demand_exceeds_capacity", 
 
 
 class NoEligibleNode(Reason, frozen=True, tag="no_eligible_node", kw_only=True):
-    """A task that can run on no node: none is eligible, alive and has memory enough for it.
+    """A task that can run on no node: none is eligible, alive and has memory enough for it."""
 
-    All of that is asked for the task together with those that share its node.
-    """
+    # All of that is asked for the task together with those that share its node.
 
     task: str
 

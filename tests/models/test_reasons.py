@@ -67,7 +67,8 @@ INFEASIBLE: dict[str, tuple[DagProblem, Reason, str]] = {
             nodes=TWO_NODES,
         ),
         NoEligibleNode(task="a"),
-        "has enough memory for it and all tasks that share its node",
+        "task 'a' can run on no node: none is eligible, alive and has enough memory for it and all "
+        "tasks that share its node",
     ),
     "tasks that share a node, and more memory than any": (
         DagProblem(
