@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from collections.abc import Sequence
 from typing import Any, cast
 
 import jsonschema  # type: ignore[import-untyped]  # its stubs are a package of their own
