@@ -1,8 +1,9 @@
 """The one decorator of compiled loops, and when there is time to compile them.
 
 A kernel is a plain function over arrays. It is compiled at its first call and kept in
-numba's cache; where the cache cannot be written (read-only installs) it is compiled anew
-in each process. With ``NUMBA_DISABLE_JIT=1``, and within :func:`uncompiled`, it runs as plain
+numba's cache: the folder NUMBA_CACHE_DIR, else ``__pycache__`` beside the sources, else (in a
+read-only install) the user's cache folder. Where none can be written it is compiled anew in each
+process. With ``NUMBA_DISABLE_JIT=1``, and within :func:`uncompiled`, it runs as plain
 Python and gives the same bytes: no fast mathematics, no random numbers but from a generator
 state in an array. So where a kernel runs is a question of time only.
 
@@ -26,7 +27,7 @@ from functools import update_wrapper
 from types import FunctionType
 from typing import Generic, ParamSpec, Protocol, TypeVar, cast
 
-__all__ = ["PLAIN_AT_ONCE", "KernelSet", "inlined", "kernel", "paced", "uncompiled"]
+__all__ = ["PLAIN_AT_ONCE", "KernelSet", "cache_folder", "inlined", "kernel", "paced", "uncompiled"]
 
 PLAIN_AT_ONCE = 0.3
 """Seconds up to which plain Python is done before numba is imported."""
@@ -82,6 +83,15 @@ def paced(function: Callable[..., object], budget: int) -> int:
     """Return the budget of a call that is to take about as long as a compiled one."""
     quick = isinstance(function, _Kernel) and not function.runs_plain()
     return budget if quick else max(1, budget // _SLOWDOWN)
+
+
+def cache_folder(function: Callable[..., object]) -> str | None:
+    """Return where numba keeps the code of a kernel, None if nowhere; imports numba."""
+    if not isinstance(function, _Kernel):
+        return None
+    stats = getattr(function.compiled(), "stats", None)
+    path: str | None = getattr(stats, "cache_path", None)
+    return path
 
 
 def _is_plain() -> bool:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import platform
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -165,12 +163,30 @@ def _build(kernels: KernelSet) -> str:
 
 
 def _cache() -> Finding:
-    folder = os.environ.get("NUMBA_CACHE_DIR")
+    """Ask numba where it keeps compiled kernels: it falls back from one folder to the next."""
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"}:
+        return Finding("numba cache", True, "not used: NUMBA_DISABLE_JIT lets loops run as Python")
+    from allocsolve.models.dag.list_kernels import place_in_order
+    from allocsolve.models.kernels import cache_folder
+
+    try:
+        folder = cache_folder(place_in_order)
+    except ImportError:
+        return Finding("numba cache", None, "numba cannot be imported")
     if folder is None:
-        spec = importlib.util.find_spec("allocsolve")
-        places = list(spec.submodule_search_locations or ()) if spec else []
-        folder = str(Path(places[0]) / "models" / "__pycache__") if places else sys.prefix
-    place = Path(folder)
-    writable = os.access(place if place.exists() else place.parent, os.W_OK)
-    how = "writable" if writable else "not writable: kernels are compiled anew in each process"
-    return Finding("numba cache", True, f"{folder} ({how})")
+        return Finding(
+            "numba cache",
+            None,
+            "no folder can be written: kernels are compiled anew in each process, and --compile "
+            "changes nothing",
+            "set NUMBA_CACHE_DIR to a folder that can be written, then allocsolve doctor --compile",
+        )
+    return Finding("numba cache", True, f"{folder} ({_origin(Path(folder))})")
+
+
+def _origin(folder: Path) -> str:
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        return "NUMBA_CACHE_DIR"
+    if folder.name == "__pycache__":
+        return "beside the sources"
+    return "the cache of this user, since nothing can be written beside the sources"

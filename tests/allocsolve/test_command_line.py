@@ -412,6 +412,41 @@ def test_doctor_names_the_bad_pair(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "!=1.15" in finding.remedy
 
 
+@pytest.mark.parametrize(
+    ("tree_can_be_written", "user_can", "said"),
+    [
+        pytest.param(True, True, "beside the sources", id="checkout"),
+        pytest.param(False, True, "the cache of this user", id="read-only install"),
+        pytest.param(False, False, "--compile changes nothing", id="nowhere"),
+    ],
+)
+def test_doctor_says_where_compiled_loops_are_kept(
+    monkeypatch: pytest.MonkeyPatch, tree_can_be_written: bool, user_can: bool, said: str
+) -> None:
+    """In a read-only install numba falls back to the user's folder; only then nothing helps."""
+    from numba.core import caching, config
+
+    from allocsolve.cli import doctor
+    from allocsolve.models.dag import list_kernels
+    from allocsolve.models.kernels import kernel
+
+    def refuse(*_: object) -> None:
+        return None
+
+    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    if not tree_can_be_written:
+        monkeypatch.setattr(caching.InTreeCacheLocator, "from_function", refuse)
+    if not user_can:
+        monkeypatch.setattr(caching.UserWideCacheLocator, "from_function", refuse)
+    fresh = kernel(getattr(list_kernels.place_in_order, "function", list_kernels.place_in_order))
+    monkeypatch.setattr(list_kernels, "place_in_order", fresh)
+    finding = doctor._cache()
+    assert said in finding.detail
+    assert ("NUMBA_CACHE_DIR" in finding.remedy) == (not user_can)
+
+
 def test_the_version_is_told(allocsolve_command: Run) -> None:
     """A report of a bug begins with the version."""
     assert allocsolve_command("--version").stdout == f"allocsolve {allocsolve.__version__}\n"
