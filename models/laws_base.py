@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,7 +15,18 @@ from allocsolve.models.arrays import FloatArray
 from allocsolve.models.errors import InputError
 from allocsolve.models.exact import Number, exact
 
-__all__ = ["LAW_CODES", "Law", "RuntimeLaw", "finite", "non_negative", "positive", "vector"]
+__all__ = [
+    "LAW_CODES",
+    "Law",
+    "RuntimeLaw",
+    "finite",
+    "non_negative",
+    "positive",
+    "product",
+    "total",
+    "unit",
+    "vector",
+]
 
 LAW_CODES = {
     "deterministic": 0,
@@ -83,7 +94,8 @@ class RuntimeLaw(ABC):
     """The law of a non-negative random time.
 
     Methods take and return float64 arrays of any one shape; parameters are checked when the
-    law is made (:class:`InputError` names the field).
+    law is made (:class:`InputError` names the field). No method raises whatever the parameters:
+    what lies beyond the range of floats is infinite, or 0.
     """
 
     name: ClassVar[str]
@@ -161,6 +173,40 @@ def vector(values: Sequence[float] | FloatArray) -> FloatArray:
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array
+
+
+def product(*factors: float) -> float:
+    """Return a product of non-negative numbers, infinite only if it is beyond the range of floats.
+
+    The order of the factors does not matter: 1e300 * 1e300 * 1e-300 is 1e300. A product with a
+    factor 0 is 0, also with an infinite one.
+    """
+    if not all(factors):
+        return 0.0
+    if math.inf in factors:
+        return math.inf
+    fraction, exponent = 1.0, 0
+    for factor in factors:
+        part, power = math.frexp(factor)
+        fraction, exponent = fraction * part, exponent + power
+    try:
+        return math.ldexp(fraction, exponent)
+    except OverflowError:
+        return math.inf
+
+
+def total(numbers: Iterable[float]) -> float:
+    """Return the sum of numbers, infinite where it, or a part of it, is beyond floats."""
+    try:
+        return math.fsum(numbers)
+    except OverflowError:
+        return math.inf
+
+
+def unit(p: FloatArray) -> FloatArray:
+    """Return probabilities as float64, NaN outside of [0, 1]."""
+    array = np.asarray(p, dtype=np.float64)
+    return np.where((array >= 0) & (array <= 1), array, np.nan)
 
 
 def finite(law: str, field: str, value: float) -> None:

@@ -10,27 +10,29 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.errors import InputError
-from allocsolve.models.laws_base import LAW_CODES, RuntimeLaw, non_negative, positive, vector
+from allocsolve.models.laws_base import (
+    LAW_CODES,
+    RuntimeLaw,
+    non_negative,
+    positive,
+    product,
+    unit,
+    vector,
+)
 
 __all__ = ["Bimodal", "Deterministic", "Exponential", "Pareto", "ShiftedExponential", "Weibull"]
-
-
-def _unit(p: FloatArray) -> FloatArray:
-    """Return probabilities as float64, NaN outside of [0, 1]."""
-    array = np.asarray(p, dtype=np.float64)
-    return np.where((array >= 0) & (array <= 1), array, np.nan)
 
 
 def _log_survival(p: FloatArray) -> FloatArray:
     """Return ``-log(1 - p)``, infinite at 1."""
     with np.errstate(divide="ignore"):
-        return np.asarray(-np.log1p(-_unit(p)))
+        return np.asarray(-np.log1p(-unit(p)))
 
 
 def _minus_log(p: FloatArray) -> FloatArray:
     """Return ``-log(p)``, infinite at 0."""
     with np.errstate(divide="ignore"):
-        return np.asarray(-np.log(_unit(p))) + 0.0
+        return np.asarray(-np.log(unit(p))) + 0.0
 
 
 def _beyond(t: FloatArray, shift: float) -> FloatArray:
@@ -55,7 +57,7 @@ class Deterministic(RuntimeLaw):
 
     def quantile(self, p: FloatArray) -> FloatArray:
         """Return ``value`` for every probability."""
-        return np.where(np.isnan(_unit(p)), np.nan, self.value)
+        return np.where(np.isnan(unit(p)), np.nan, self.value)
 
     def mean(self) -> float:
         """Return the value."""
@@ -87,18 +89,22 @@ class ShiftedExponential(RuntimeLaw):
         non_negative(self.name, "shift", self.shift)
         positive(self.name, "rate", self.rate)
 
+    @np.errstate(over="ignore")
     def cdf(self, t: FloatArray) -> FloatArray:
         """Return ``P(X <= t)``."""
         return np.asarray(-np.expm1(-self.rate * _beyond(t, self.shift)))
 
+    @np.errstate(over="ignore")
     def survival(self, t: FloatArray) -> FloatArray:
         """Return ``P(X > t)``."""
         return np.asarray(np.exp(-self.rate * _beyond(t, self.shift)))
 
+    @np.errstate(over="ignore")
     def quantile(self, p: FloatArray) -> FloatArray:
         """Return ``shift - log(1 - p) / rate``."""
         return self.shift + _log_survival(p) / self.rate
 
+    @np.errstate(over="ignore")
     def upper_quantile(self, p: FloatArray) -> FloatArray:
         """Return ``shift - log(p) / rate``."""
         return self.shift + _minus_log(p) / self.rate
@@ -109,7 +115,7 @@ class ShiftedExponential(RuntimeLaw):
 
     def variance(self) -> float:
         """Return ``1 / rate^2``."""
-        return (1.0 / self.rate) ** 2
+        return product(1.0 / self.rate, 1.0 / self.rate)
 
     def breakpoints(self) -> tuple[float, ...]:
         """Return the shift, where the cdf has a kink."""
@@ -131,18 +137,22 @@ class Exponential(RuntimeLaw):
     def __post_init__(self) -> None:
         positive(self.name, "rate", self.rate)
 
+    @np.errstate(over="ignore")
     def cdf(self, t: FloatArray) -> FloatArray:
         """Return ``P(X <= t)``."""
         return np.asarray(-np.expm1(-self.rate * _beyond(t, 0.0)))
 
+    @np.errstate(over="ignore")
     def survival(self, t: FloatArray) -> FloatArray:
         """Return ``P(X > t)``."""
         return np.asarray(np.exp(-self.rate * _beyond(t, 0.0)))
 
+    @np.errstate(over="ignore")
     def quantile(self, p: FloatArray) -> FloatArray:
         """Return ``-log(1 - p) / rate``."""
         return _log_survival(p) / self.rate
 
+    @np.errstate(over="ignore")
     def upper_quantile(self, p: FloatArray) -> FloatArray:
         """Return ``-log(p) / rate``."""
         return _minus_log(p) / self.rate
@@ -153,7 +163,7 @@ class Exponential(RuntimeLaw):
 
     def variance(self) -> float:
         """Return ``1 / rate^2``."""
-        return (1.0 / self.rate) ** 2
+        return product(1.0 / self.rate, 1.0 / self.rate)
 
     def breakpoints(self) -> tuple[float, ...]:
         """Return 0, where the cdf has a kink."""
@@ -180,6 +190,7 @@ class Weibull(RuntimeLaw):
         positive(self.name, "scale", self.scale)
         non_negative(self.name, "shift", self.shift)
 
+    @np.errstate(over="ignore")
     def _hazard(self, t: FloatArray) -> FloatArray:
         return np.asarray((_beyond(t, self.shift) / self.scale) ** self.shape)
 
@@ -191,26 +202,32 @@ class Weibull(RuntimeLaw):
         """Return ``P(X > t)``."""
         return np.asarray(np.exp(-self._hazard(t)))
 
+    @np.errstate(over="ignore")
     def quantile(self, p: FloatArray) -> FloatArray:
         """Return ``shift + scale (-log(1 - p))^(1 / shape)``."""
         return np.asarray(self.shift + self.scale * _log_survival(p) ** (1.0 / self.shape))
 
+    @np.errstate(over="ignore")
     def upper_quantile(self, p: FloatArray) -> FloatArray:
         """Return ``shift + scale (-log(p))^(1 / shape)``."""
         return np.asarray(self.shift + self.scale * _minus_log(p) ** (1.0 / self.shape))
 
     def mean(self) -> float:
         """Return ``shift + scale Gamma(1 + 1 / shape)``, infinite beyond the range of floats."""
-        return self.shift + self.scale * _gamma(1.0 + 1.0 / self.shape)
+        return self.shift + _gamma(1.0 + 1.0 / self.shape, self.scale)
 
     def variance(self) -> float:
         """Return ``scale^2 (Gamma(1 + 2 / shape) - Gamma(1 + 1 / shape)^2)``."""
-        second = _gamma(1.0 + 2.0 / self.shape)
-        if math.isinf(second):
+        h = 1.0 / self.shape
+        if math.isinf(self.mean()):
             return math.inf
+        if 1.0 + 2.0 * h >= _LARGEST_GAMMA:  # the square of the mean is negligible
+            return _gamma(1.0 + 2.0 * h, self.scale, self.scale)
         if self.shape < 1e3:
-            return self.scale**2 * (second - _gamma(1.0 + 1.0 / self.shape) ** 2)
-        return self.scale**2 * _steep_variance(1.0 / self.shape)
+            spread = math.gamma(1.0 + 2.0 * h) - math.gamma(1.0 + h) ** 2
+        else:
+            spread = _steep_variance(h)
+        return product(self.scale, self.scale, spread)
 
     def breakpoints(self) -> tuple[float, ...]:
         """Return the shift, where the cdf has a kink."""
@@ -221,9 +238,16 @@ class Weibull(RuntimeLaw):
         return LAW_CODES[self.name], vector([self.shift, self.scale, 1.0 / self.shape])
 
 
-def _gamma(x: float) -> float:
+_LARGEST_GAMMA = 170.0
+"""Where the gamma function is still in the range of floats."""
+
+
+def _gamma(x: float, *factors: float) -> float:
+    """Return ``Gamma(x)`` times some factors, infinite if that is beyond the range of floats."""
+    if x < _LARGEST_GAMMA:
+        return product(math.gamma(x), *factors)
     try:
-        return math.gamma(x)
+        return math.exp(math.lgamma(x) + math.fsum(math.log(factor) for factor in factors))
     except OverflowError:
         return math.inf
 
@@ -252,8 +276,11 @@ class Pareto(RuntimeLaw):
         positive(self.name, "shape", self.shape)
         positive(self.name, "scale", self.scale)
 
+    @np.errstate(over="ignore")
     def _hazard(self, t: FloatArray) -> FloatArray:
-        return np.asarray(self.shape * np.log1p(_beyond(t, self.scale) / self.scale))
+        ratio = _beyond(t, self.scale) / self.scale
+        far = np.log(np.maximum(t, self.scale)) - math.log(self.scale)
+        return np.asarray(self.shape * np.where(ratio < 1e15, np.log1p(ratio), far))
 
     def cdf(self, t: FloatArray) -> FloatArray:
         """Return ``P(X <= t)``."""
@@ -265,13 +292,17 @@ class Pareto(RuntimeLaw):
 
     def quantile(self, p: FloatArray) -> FloatArray:
         """Return ``scale (1 - p)^(-1 / shape)``."""
-        with np.errstate(over="ignore"):
-            return np.asarray(self.scale * np.exp(_log_survival(p) / self.shape))
+        return self._grown(_log_survival(p))
 
     def upper_quantile(self, p: FloatArray) -> FloatArray:
         """Return ``scale p^(-1 / shape)``."""
-        with np.errstate(over="ignore"):
-            return np.asarray(self.scale * np.exp(_minus_log(p) / self.shape))
+        return self._grown(_minus_log(p))
+
+    @np.errstate(over="ignore")
+    def _grown(self, hazard: FloatArray) -> FloatArray:
+        power = hazard / self.shape
+        far = np.exp(power + math.log(self.scale))
+        return np.asarray(np.where(power < 700.0, self.scale * np.exp(power), far))
 
     def mean(self) -> float:
         """Return ``scale shape / (shape - 1)``, infinite for ``shape <= 1``."""
@@ -281,7 +312,8 @@ class Pareto(RuntimeLaw):
         """Return the variance, infinite for ``shape <= 2``."""
         if self.shape <= 2:
             return math.inf
-        return (self.scale / (self.shape - 1.0)) ** 2 * (self.shape / (self.shape - 2.0))
+        part = self.scale / (self.shape - 1.0)
+        return product(part, part, self.shape / (self.shape - 2.0))
 
     def tail_index(self) -> float:
         """Return the shape."""
@@ -341,7 +373,7 @@ class Bimodal(RuntimeLaw):
     def quantile(self, p: FloatArray) -> FloatArray:
         """Return the lower time up to its probability, then the higher one."""
         low, high, share = self._levels()
-        wanted = _unit(p)
+        wanted = unit(p)
         least = low if share > 0 else high
         found = np.where(wanted <= share, np.where(wanted > 0, low, least), high)
         return np.where(np.isnan(wanted), np.nan, found)
@@ -352,8 +384,8 @@ class Bimodal(RuntimeLaw):
 
     def variance(self) -> float:
         """Return ``probability (1 - probability) (base (slowdown - 1))^2``."""
-        step = self.base * (self.slowdown - 1.0)
-        return self.probability * (1.0 - self.probability) * step**2
+        step = abs(self.base * (self.slowdown - 1.0))
+        return product(self.probability, 1.0 - self.probability, step, step)
 
     def breakpoints(self) -> tuple[float, ...]:
         """Return both times, where the cdf jumps."""

@@ -10,7 +10,15 @@ from typing import ClassVar
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray
-from allocsolve.models.laws_base import LAW_CODES, RuntimeLaw, finite, positive, vector
+from allocsolve.models.laws_base import (
+    LAW_CODES,
+    RuntimeLaw,
+    finite,
+    positive,
+    product,
+    unit,
+    vector,
+)
 
 __all__ = ["TABLE_ERROR", "Gamma", "Lognormal"]
 
@@ -27,6 +35,15 @@ _LOWEST, _HIGHEST = -8.5, 8.5
 
 _SMALLEST = -745.0
 """Logarithm of the least positive float; what is below counts as zero."""
+
+_NORMAL = 1e15
+"""Shape beyond which a gamma law is the normal law of its mean and variance to 1e-8."""
+
+_ZERO = 1e-20
+"""Shape below which every draw is below the least positive float."""
+
+_TINY = 1e-13
+"""Shape below which the survival is its first term in the shape, to 1e-10 of it."""
 
 _HALF_LOG_2_PI = math.log(2 * math.pi) / 2
 
@@ -45,9 +62,9 @@ class Lognormal(RuntimeLaw):
         positive(self.name, "log_std", self.log_std)
 
     def _score(self, t: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             logs = np.log(np.maximum(np.asarray(t, dtype=np.float64), 0.0))
-        return np.asarray((logs - self.log_mean) / self.log_std)
+            return np.asarray((logs - self.log_mean) / self.log_std)
 
     def cdf(self, t: FloatArray) -> FloatArray:
         """Return ``P(X <= t)``."""
@@ -73,18 +90,21 @@ class Lognormal(RuntimeLaw):
         from scipy.special import ndtri
 
         with np.errstate(over="ignore"):
-            score = sign * ndtri(np.asarray(p, dtype=np.float64))
+            score = sign * ndtri(unit(p))
             return np.asarray(np.exp(self.log_mean + self.log_std * score))
 
     def mean(self) -> float:
         """Return ``exp(log_mean + log_std^2 / 2)``, infinite beyond the range of floats."""
-        return _exp(self.log_mean + self.log_std**2 / 2)
+        return _exp(self.log_mean + self.log_std * self.log_std / 2)
 
     def variance(self) -> float:
         """Return ``(exp(log_std^2) - 1) exp(2 log_mean + log_std^2)``."""
-        if self.log_std > 25:
+        if math.isinf(self.mean()):
             return math.inf
-        return math.expm1(self.log_std**2) * _exp(2 * self.log_mean + self.log_std**2)
+        square = self.log_std * self.log_std
+        if square > 40:
+            return _exp(2 * (self.log_mean + square))
+        return product(math.expm1(square), _exp(2 * self.log_mean + square))
 
     def breakpoints(self) -> tuple[float, ...]:
         """Return 0, where the range of times begins."""
@@ -115,40 +135,70 @@ class Gamma(RuntimeLaw):
         positive(self.name, "shape", self.shape)
         positive(self.name, "scale", self.scale)
 
+    @np.errstate(over="ignore")
     def _scaled(self, t: FloatArray) -> FloatArray:
         return np.asarray(np.maximum(np.asarray(t, dtype=np.float64), 0.0) / self.scale)
 
     def cdf(self, t: FloatArray) -> FloatArray:
         """Return ``P(X <= t)``."""
-        from scipy.special import gammainc
+        from scipy.special import gammainc, ndtr
 
+        if self.shape < _TINY:
+            return np.asarray(1.0 - self.survival(t))
+        if self.shape > _NORMAL:
+            return np.asarray(ndtr(self._score(t)))
         return np.asarray(gammainc(self.shape, self._scaled(t)))
 
     def survival(self, t: FloatArray) -> FloatArray:
         """Return ``P(X > t)``."""
-        from scipy.special import gammaincc
+        from scipy.special import exp1, gammaincc, ndtr
 
+        if self.shape < _TINY:  # the first term of the series in the shape
+            return np.asarray(np.minimum(self.shape * exp1(self._scaled(t)), 1.0))
+        if self.shape > _NORMAL:
+            return np.asarray(ndtr(-self._score(t)))
         return np.asarray(gammaincc(self.shape, self._scaled(t)))
 
     def quantile(self, p: FloatArray) -> FloatArray:
         """Return the inverse of the regularised incomplete gamma function."""
-        from scipy.special import gammaincinv
+        from scipy.special import gammaincinv, ndtri
 
-        return self.scale * np.asarray(gammaincinv(self.shape, np.asarray(p, dtype=np.float64)))
+        if self.shape > _NORMAL:
+            return self._at(ndtri(unit(p)))
+        return self._times(gammaincinv(self.shape, unit(p)), p)
 
     def upper_quantile(self, p: FloatArray) -> FloatArray:
         """Return the inverse of the upper regularised incomplete gamma function."""
-        from scipy.special import gammainccinv
+        from scipy.special import gammainccinv, ndtri
 
-        return self.scale * np.asarray(gammainccinv(self.shape, np.asarray(p, dtype=np.float64)))
+        if self.shape > _NORMAL:
+            return self._at(-ndtri(unit(p)))
+        return self._times(gammainccinv(self.shape, unit(p)), p)
+
+    @np.errstate(over="ignore")
+    def _times(self, scaled: FloatArray, p: FloatArray) -> FloatArray:
+        """Return times; SciPy has no number for those that tiny shapes leave below floats."""
+        is_lost = np.isnan(scaled) & ~np.isnan(unit(p))
+        return np.asarray(self.scale * np.where(is_lost, 0.0, scaled))
+
+    @np.errstate(over="ignore")
+    def _score(self, t: FloatArray) -> FloatArray:
+        """Return the standard score of times, for shapes whose law is normal."""
+        return np.asarray((self._scaled(t) / self.shape - 1.0) * math.sqrt(self.shape))
+
+    @np.errstate(over="ignore")
+    def _at(self, score: FloatArray) -> FloatArray:
+        """Return the time of a standard score; a score of -infinity is that of time 0."""
+        parts = np.maximum(1.0 + score / math.sqrt(self.shape), 0.0)
+        return np.asarray(self.scale * (self.shape * parts))
 
     def mean(self) -> float:
-        """Return ``shape * scale``."""
-        return self.shape * self.scale
+        """Return ``shape * scale``, infinite beyond the range of floats."""
+        return product(self.shape, self.scale)
 
     def variance(self) -> float:
-        """Return ``shape * scale^2``."""
-        return self.shape * self.scale**2
+        """Return ``shape * scale^2``, infinite beyond the range of floats."""
+        return product(self.shape, self.scale, self.scale)
 
     def breakpoints(self) -> tuple[float, ...]:
         """Return 0, where the range of times begins."""
@@ -207,6 +257,10 @@ def _log_quantile(shape: float, z: FloatArray) -> tuple[FloatArray, FloatArray, 
     ``y'' = y' (-z - y' (shape - x))``.
     """
     y = _log_gamma_inverse(shape, z)
+    if shape > _NORMAL:
+        return y, np.full(z.shape, 1 / math.sqrt(shape)), np.zeros(z.shape)
+    if shape < _ZERO:
+        return y, np.zeros(z.shape), np.zeros(z.shape)
     x = np.exp(y)
     slope = np.exp(_log_inverse_density(shape, x, y) - z * z / 2 - _HALF_LOG_2_PI)
     return y, slope, slope * (-z - slope * (shape - x))
@@ -230,6 +284,10 @@ def _log_gamma_inverse(shape: float, z: FloatArray) -> FloatArray:
     """
     from scipy.special import gammainccinv, gammaincinv, gammaln, log_ndtr, ndtr
 
+    if shape > _NORMAL:
+        return math.log(shape) + z / math.sqrt(shape)
+    if shape < _ZERO:
+        return np.full(z.shape, 10 * _SMALLEST)
     x = np.where(z < 0, gammaincinv(shape, ndtr(z)), gammainccinv(shape, ndtr(-z)))
     series = (log_ndtr(z) + gammaln(shape + 1.0)) / shape
     with np.errstate(divide="ignore"):

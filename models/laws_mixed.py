@@ -13,7 +13,15 @@ import numpy as np
 from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
 from allocsolve.models.errors import InputError
 from allocsolve.models.exact import exact
-from allocsolve.models.laws_base import LAW_CODES, Law, RuntimeLaw, non_negative, vector
+from allocsolve.models.laws_base import (
+    LAW_CODES,
+    Law,
+    RuntimeLaw,
+    non_negative,
+    product,
+    total,
+    vector,
+)
 
 __all__ = ["Empirical", "Mixture"]
 
@@ -66,12 +74,18 @@ class Empirical(RuntimeLaw):
 
     def mean(self) -> float:
         """Return the mean of the samples."""
-        return math.fsum(self.samples) / len(self.samples)
+        count = len(self.samples)
+        mean = total(self.samples) / count
+        return mean if math.isfinite(mean) else math.fsum(x / count for x in self.samples)
 
     def variance(self) -> float:
         """Return the mean squared distance from the mean."""
         middle = self.mean()
-        return math.fsum((x - middle) ** 2 for x in self.samples) / len(self.samples)
+        distances = [abs(x - middle) for x in self.samples]
+        most = max(distances)
+        if most < 1e150:  # the squares are in the range of floats
+            return math.fsum(x * x for x in distances) / len(distances)
+        return product(math.fsum((x / most) ** 2 for x in distances) / len(distances), most, most)
 
     def breakpoints(self) -> tuple[float, ...]:
         """Return the different samples, where the cdf jumps."""
@@ -112,18 +126,18 @@ class Mixture(RuntimeLaw):
             )
         for i, weight in enumerate(self.weights):
             non_negative(self.name, f"weights[{i}]", weight)
-        total = math.fsum(self.weights)
-        if not 0 < total < math.inf:
-            raise _refused(f"weights sum to {total:g}", "weights of a positive sum", "weights")
+        weight = total(self.weights)
+        if not 0 < weight < math.inf:
+            raise _refused(f"weights sum to {weight:g}", "weights of a positive sum", "weights")
 
     @cached_property
     def _flat(self) -> tuple[tuple[float, RuntimeLaw], ...]:
         """The parts of positive weight, mixtures among them taken apart; shares sum to 1."""
-        total = math.fsum(self.weights)
+        whole = total(self.weights)
         found: list[tuple[float, RuntimeLaw]] = []
         for weight, part in zip(self.weights, self.parts, strict=True):
             inner = part._flat if isinstance(part, Mixture) else ((1.0, part),)
-            found += [(weight / total * share, law) for share, law in inner]
+            found += [(weight / whole * share, law) for share, law in inner]
         return tuple((share, law) for share, law in found if share > 0)
 
     @cached_property
@@ -134,13 +148,13 @@ class Mixture(RuntimeLaw):
 
     def cdf(self, t: FloatArray) -> FloatArray:
         """Return the weighted mean of the parts."""
-        total = np.sum([share * law.cdf(t) for share, law in self._flat], axis=0)
-        return np.asarray(np.minimum(total, 1.0))
+        parts = np.sum([share * law.cdf(t) for share, law in self._flat], axis=0)
+        return np.asarray(np.minimum(parts, 1.0))
 
     def survival(self, t: FloatArray) -> FloatArray:
         """Return the weighted mean of the parts."""
-        total = np.sum([share * law.survival(t) for share, law in self._flat], axis=0)
-        return np.asarray(np.minimum(total, 1.0))
+        parts = np.sum([share * law.survival(t) for share, law in self._flat], axis=0)
+        return np.asarray(np.minimum(parts, 1.0))
 
     def quantile(self, p: FloatArray) -> FloatArray:
         """Return the least float at which the cdf reaches ``p``, found by bisection."""
@@ -172,16 +186,16 @@ class Mixture(RuntimeLaw):
 
     def mean(self) -> float:
         """Return the weighted mean of the means, infinite if one of them is."""
-        return math.fsum(share * law.mean() for share, law in self._flat)
+        return total(share * law.mean() for share, law in self._flat)
 
     def variance(self) -> float:
         """Return the weighted mean of the variances, and the variance of the means."""
-        if math.isinf(self.mean()):
-            return math.inf
         middle = self.mean()
-        return math.fsum(
-            share * (law.variance() + (law.mean() - middle) ** 2) for share, law in self._flat
-        )
+        if math.isinf(middle):
+            return math.inf
+        inner = total(product(share, law.variance()) for share, law in self._flat)
+        distances = [(share, abs(law.mean() - middle)) for share, law in self._flat]
+        return inner + total(product(share, apart, apart) for share, apart in distances)
 
     def tail_index(self) -> float:
         """Return the least index of the parts."""
