@@ -105,15 +105,25 @@ class FeatureRefused(UsageError):
         What it cannot honour, by name.
     alternatives
         The methods that can.
+    sort, sorts
+        What ``method`` and ``alternatives`` name.
     """
 
-    def __init__(self, method: str, features: Sequence[str], alternatives: Sequence[str]) -> None:
+    def __init__(
+        self,
+        method: str,
+        features: Sequence[str],
+        alternatives: Sequence[str],
+        *,
+        sort: str = "method",
+        sorts: str = "methods",
+    ) -> None:
         self.method = method
         self.features = tuple(features)
         self.alternatives = tuple(alternatives)
         can = ", ".join(alternatives) if alternatives else "none yet"
         super().__init__(
-            f"method '{method}' does not honour: {', '.join(features)} (methods that do: {can})"
+            f"{sort} '{method}' does not honour: {', '.join(features)} ({sorts} that do: {can})"
         )
 
 

@@ -113,7 +113,7 @@ def _policy(
             f"unknown policy '{name}'{suggest(name, NAMES)}\n  allowed: {', '.join(NAMES)}"
         )
     if name != "speculate" and setting:
-        raise UsageError(f"policy '{name}' has no settings, not '{setting}'")
+        raise UsageError(f"policy '{name}' has no settings, not '{setting}'\n  allowed: {name}")
     if name == "static":
         return None
     if problem.kind != "dag":

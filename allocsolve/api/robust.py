@@ -44,7 +44,7 @@ def robust_request(robust: float | str | None, law: LawLike | None) -> RobustReq
     """
     if robust is None:
         if law is not None:
-            raise UsageError("a law has no influence on solve without robust: give both")
+            raise UsageError("a law has no influence on solve without robust\n  allowed: both")
         return None
     return RobustRequest(_quantile(robust), law_of(law))
 
@@ -87,10 +87,12 @@ class RobustMethod(Method):
         """
         if request.robust is None or not isinstance(problem, DagProblem):
             kind = getattr(problem, "kind", "")
-            raise UsageError(f"robust chooses among schedules, and kind '{kind}' has none")
+            what = f"robust chooses among schedules, and kind '{kind}' has none"
+            raise UsageError(f"{what}\n  allowed: kind dag")
         if not request.robust.is_random(problem):
             raise UsageError(
-                "robust needs something random: give a law, or a runtime or process of nodes"
+                "robust needs something random"
+                "\n  allowed: a law, or an instance with runtimes or processes of nodes"
             )
         common = {one.name: getattr(method, one.name) for one in fields(Method)}
         return cls(**common, inner=method, request=request.robust)

@@ -136,6 +136,8 @@ def _deliver(console: Console, found: tuple[Simulation, ...], target: Path | Non
     console.warn(dict.fromkeys(warning for one in found for warning in one.warnings))
     for one in found:
         console.inform(summary(one))
+    for line in compared(found):
+        console.inform(line)
     if console.interrupts.exit_code is not None:
         tell("interrupted: the document holds what was drawn until then")
     return console.interrupts.exit_code or 0
@@ -149,3 +151,21 @@ def summary(of: Simulation) -> str:
     if of.deadline_probability is not None:
         facts.append(f"P(T <= {of.deadline:g}) = {of.deadline_probability:.4f}")
     return f"{of.name}: {', '.join(facts)} ({how})"
+
+
+def compared(found: Sequence[Simulation]) -> list[str]:
+    """Say of each pair of plans how they differ: the first minus the second."""
+    return [
+        f"{pair.first} - {pair.second}: mean {_signed(pair.mean_difference)}"
+        f"{_within(pair.ci)}, {pair.first} is better with probability "
+        f"{pair.probability_first_better:.4f}"
+        for pair in found[0].comparison or ()
+    ]
+
+
+def _signed(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:+.6g}"
+
+
+def _within(ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else f" ({ends[0]:+.6g} to {ends[1]:+.6g})"

@@ -156,6 +156,8 @@ def _deliver(console: Console, result: Result[object], target: Path | None) -> i
     console.emit(result_bytes(result), target)
     console.warn(result.warnings)
     console.inform(summary(result))
+    for line in robust_lines(result):
+        console.inform(line)
     if result.certificate.reason is not None and console.verbosity >= 0:
         tell(result.certificate.reason.sentence())
     return console.interrupts.exit_code or _EXIT_CODES[result.status.value]
@@ -168,6 +170,19 @@ def summary(result: Result[object]) -> str:
     facts = [f"{name} {value}" for name, value in known.items() if value is not None]
     facts.append(f"{result.timing.get('total', 0.0):.2f} s")
     return f"{result.status} ({result.termination}): {', '.join(facts)}"
+
+
+def robust_lines(result: Result[object]) -> list[str]:
+    """Say what a robust choice gains and costs, nothing if there was none."""
+    robust = getattr(result, "robust", None)
+    if robust is None:
+        return []
+    chosen, nominal = robust.chosen, robust.nominal
+    gain = "unknown" if robust.gain is None else f"{robust.gain:.2%}"
+    return [
+        f"robust: q{robust.quantile:g} {chosen.value:.6g} of the chosen schedule, "
+        f"{nominal.value:.6g} of the nominal one; gain {gain}, price {robust.price:.2%}"
+    ]
 
 
 class Voice:

@@ -65,7 +65,9 @@ class EstimateEntry(Record, frozen=True, kw_only=True):
 
     ``mean`` is null with ``infinite`` true where it is infinite; so is ``std`` where the
     variance is infinite, a quantile, and an end of an interval. ``mean_ci`` is null where no
-    interval holds, or none is needed.
+    interval holds, or none is needed. For kind ``fair`` the mean is that of the makespan,
+    which counts from time 0; ``extra.jobs`` and ``extra.mean_completion_time`` count from the
+    arrival of a job.
     """
 
     name: str

@@ -75,7 +75,7 @@ class Setting:
         return np.inf if found is None else float(found)
 
 
-def setting_of(schedule: Schedule) -> Setting:
+def setting_of(schedule: Schedule, policy: str) -> Setting:
     """Return what a policy needs.
 
     Raises
@@ -86,7 +86,7 @@ def setting_of(schedule: Schedule) -> Setting:
     problem, arrays = schedule.problem, schedule.problem.arrays
     refused = sorted(problem.features - _HONOURED)
     if refused:
-        raise FeatureRefused("a policy", refused, ("the plan without a policy",))
+        raise FeatureRefused(policy, refused, ("static",), sort="policy", sorts="policies")
     n = len(problem.tasks)
     expected = np.full((n, len(problem.nodes)), np.inf)
     expected[arrays.mode_task, arrays.mode_node] = arrays.mode_duration

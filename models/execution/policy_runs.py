@@ -39,7 +39,7 @@ class PolicyRun:
         node_laws: Sequence[RuntimeLaw | None],
         policy: Dispatcher,
     ) -> None:
-        self._setting, self._disturbances = setting_of(schedule), disturbances
+        self._setting, self._disturbances = setting_of(schedule, policy.name), disturbances
         self._law, self._node_laws, self._policy = law, node_laws, policy
         self._group: GroupDraws | None = None
         self._busy = np.zeros(len(schedule.problem.nodes))

@@ -319,3 +319,34 @@ def test_wrong_calls_of_fit_are_explained(
     assert done.returncode == code
     assert message in done.stderr
     assert bool(done.stdout) == (code == 0)
+
+
+@pytest.mark.usefixtures("files")
+def test_a_comparison_says_what_is_subtracted(allocsolve_command: Run) -> None:
+    """A sign without a direction means nothing: it is the first plan minus the second."""
+    words = ["chain.json", "late.json", "plan.json", "--starts", "planned", "-v"]
+    done = allocsolve_command("simulate", *words)
+    assert "allocsolve: late - plan: mean +1" in done.stderr
+    (pair,) = json.loads(done.stdout)["comparison"]
+    assert (pair["first"], pair["second"], pair["mean_difference"]) == ("late", "plan", 1.0)
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("value", ["0", "100%", "1.5"])
+def test_an_impossible_precision_says_what_is_allowed(allocsolve_command: Run, value: str) -> None:
+    """Zero would never be reached, and one is reached at once."""
+    done = allocsolve_command("simulate", "chain.json", "plan.json", "--precision", value)
+    assert done.returncode == 2
+    assert "precision" in done.stderr
+    assert "\n  allowed: " in done.stderr
+
+
+@pytest.mark.usefixtures("files")
+def test_a_robust_choice_says_what_it_gains_and_costs(allocsolve_command: Run) -> None:
+    """The summary is about the makespan, which is not what the schedule was chosen by."""
+    words = ["chain.json", "--robust", "q=0.9", "--law", "exponential:rate=1", "-v", "-o", "x.json"]
+    done = allocsolve_command("solve", *words)
+    assert done.returncode == 0, done.stderr
+    line = next(line for line in done.stderr.splitlines() if "robust: " in line)
+    assert line.startswith("allocsolve: robust: q0.9 ")
+    assert line.endswith("gain 0.00%, price 0.00%")

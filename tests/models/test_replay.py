@@ -463,7 +463,8 @@ def test_a_backup_copy_has_its_mean() -> None:
 def test_a_policy_refuses_what_it_does_not_know() -> None:
     """A policy that forgot the memory of nodes would report makespans that cannot be."""
     problem = DagProblem(tasks=[Task(id="a", work=1, memory=1)], nodes=[Node(id="n", memory=2)])
-    with pytest.raises(FeatureRefused, match="memory"):
+    message = r"policy 'list dispatch' does not honour: memory \(policies that do: static\)"
+    with pytest.raises(FeatureRefused, match=message):
         run(problem, Schedule.of(problem, [0], [0]), policy=ListDispatch())
 
 
