@@ -10,6 +10,7 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.bounds import lower_bounds
 from allocsolve.models.dag.dispatch import Plan, generate
 from allocsolve.models.dag.graph import CommGraph, has_graph
+from allocsolve.models.dag.list_plain import plain_schedule
 from allocsolve.models.dag.network import Network, build_network
 from allocsolve.models.dag.priorities import latest_start
 from allocsolve.models.dag.problem import DagProblem
@@ -71,6 +72,7 @@ def open_run(problem: DagProblem, control: Control[Schedule]) -> Opening:
     elif control.answer is None:
         reason = _reason(problem, control)
         if reason is None:
+            _offer_assigned(problem, control)
             offer_sequence(problem, control, network)
     if reason is None and control.bound is None:
         for bound in lower_bounds(problem)[:1]:
@@ -80,6 +82,15 @@ def open_run(problem: DagProblem, control: Control[Schedule]) -> Opening:
 
 def _reason(problem: DagProblem, control: Control[Schedule]) -> Reason | None:
     return None if control.examined else find_reason(problem)
+
+
+def _offer_assigned(problem: DagProblem, control: Control[Schedule]) -> None:
+    """Where placing tasks one by one got stuck, choose all nodes first by a limited search."""
+    if not has_graph(problem) or not problem.nodes:
+        return
+    schedule = plain_schedule(CommGraph.of(problem), _patience(control))
+    if schedule is not None:
+        control.offer(schedule, schedule.makespan, "list")
 
 
 def offer_sequence(
