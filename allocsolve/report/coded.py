@@ -145,7 +145,6 @@ def _lists(rows: Sequence[Sequence[int]] | None) -> list[list[int]] | UnsetType:
     return UNSET if rows is None else [list(row) for row in rows]
 
 
-
 def metrics_entry(metrics: Metrics) -> MetricsEntry:
     """Return the record of the measures of an answer."""
     mean = metrics.mean
