@@ -15,6 +15,7 @@ from allocsolve.models.execution.disturbances import Disturbances
 from allocsolve.models.execution.estimate import estimate
 from allocsolve.models.execution.laws import (
     has_finite_moments,
+    loses_work,
     node_laws,
     node_processes,
     task_laws,
@@ -44,6 +45,15 @@ _FIRST_UNDER_POLICY = 16
 
 _ROUND, _ROUND_UNDER_POLICY = 2 * 10**8, 10**4
 """Tasks times replications of a round at most: about a second."""
+
+_MAY_BE_LOST = (
+    "a node may be lost before its work is done: if that is possible, the mean is infinite, "
+    "whatever the samples say"
+)
+
+_MAY_BE_INFINITE = (
+    "under the policy the mean or the variance may be infinite: the mean is that of the samples"
+)
 
 
 def simulate(
@@ -188,8 +198,25 @@ def _draw(source: _Parts, watch: Watch) -> Drawn:
 
 
 def _finite_moments(part: _Part, request: SimulationRequest) -> tuple[bool, bool]:
-    of = part.disturbances
-    return has_finite_moments(part.replayer.plan, of.laws, of.processes, request.link_law)
+    """Return what is known; a policy may end what the plan would wait for."""
+    if part.policy is not None:
+        return True, True
+    of, plan = part.disturbances, part.replayer.plan
+    if loses_work(plan, of.laws, of.processes):
+        return False, False
+    return has_finite_moments(plan, of.laws, of.processes, request.link_law)
+
+
+def _doubts(part: _Part, request: SimulationRequest) -> list[str]:
+    """Return what is not known of the mean."""
+    of, plan = part.disturbances, part.replayer.plan
+    if part.policy is None:
+        is_open = loses_work(plan, of.laws, of.processes) is None
+        return [_MAY_BE_LOST] if is_open else []
+    known = has_finite_moments(plan, of.laws, of.processes, request.link_law)
+    if not all(known) or any(process.loss is not None for process in of.processes):
+        return [_MAY_BE_INFINITE]
+    return []
 
 
 def _describe(part: _Part, samples: FloatArray, request: SimulationRequest) -> Simulation:
@@ -207,7 +234,7 @@ def _describe(part: _Part, samples: FloatArray, request: SimulationRequest) -> S
     )
     found = found.replace(
         planned=float(plan.problem.units(plan.planned)),
-        warnings=(*plan.warnings, *found.warnings),
+        warnings=(*plan.warnings, *found.warnings, *_doubts(part, request)),
     )
     return _with_detail(part, found, samples)
 

@@ -74,8 +74,8 @@ def _utilisation(replayer: Replayer, record: Recording) -> dict[str, float]:
     total = float(record.best[ended].sum(dtype=np.float64))
     if not ended.any():
         return {}
-    worked = record.end - record.start
-    busy = (worked if ended.all() else worked[:, ended]).sum(axis=1, dtype=np.float64)
+    kept = slice(None) if ended.all() else ended
+    busy = (record.end[:, kept] - record.start[:, kept]).sum(axis=1, dtype=np.float64)
     per_node = np.bincount(plan.node[plan.node >= 0], busy[plan.node >= 0], len(problem.nodes))
     return {
         node.id: float(per_node[k] / (total * node.slots)) if total > 0 else 0.0

@@ -76,7 +76,7 @@ def _warnings(known: Summary, count: int, request: SimulationRequest, *, random:
         return [*found, "no number of replications gives an infinite mean a precision"]
     if known.mean_ci is None:
         return [*found, "the variance is infinite, so the mean has no interval and no precision"]
-    half = (known.mean_ci[1] - known.mean_ci[0]) / 2
+    half = known.mean_ci[1] - known.mean  # the lower end may be cut off at 0
     if half > request.precision * abs(known.mean) * (1 + 1e-9):
         share = half / abs(known.mean) if known.mean else math.inf
         found.append(

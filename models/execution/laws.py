@@ -21,7 +21,7 @@ from allocsolve.models.nodes import (
 )
 from allocsolve.models.processes import Markov, NodeProcess, Slowdown, process_from
 
-__all__ = ["has_finite_moments", "node_laws", "node_processes", "task_laws"]
+__all__ = ["has_finite_moments", "loses_work", "node_laws", "node_processes", "task_laws"]
 
 
 def node_laws(problem: DagProblem) -> list[RuntimeLaw | None]:
@@ -92,12 +92,11 @@ def _finite(law: RuntimeLaw | None, process: NodeProcess, work: float) -> tuple[
     failures = process.failures
     if failures is None or failures.resume or not failures.rate:
         return mean, variance
-    # Restarts until the work is done once take exp(rate work) on average. Two unbounded
-    # factors have a product with a tail too heavy for that.
+    # Restarts until the work is done once take exp(rate work) on average.
     random = [factor for factor in factors if not _bounded(factor)]
     rate = failures.rate * work * _largest(factors)
     if len(random) > 1:
-        return False, False
+        return _product_within(random, rate), _product_within(random, 2 * rate)
     of = random[0] if random else Deterministic(1.0)
     return _grows_within(of, rate), _grows_within(of, 2 * rate)
 
@@ -105,7 +104,7 @@ def _finite(law: RuntimeLaw | None, process: NodeProcess, work: float) -> tuple[
 def _factor(slowdown: Slowdown | None) -> RuntimeLaw | None:
     """Return a law that bounds the factors of a slowdown."""
     if isinstance(slowdown, Markov):
-        return Deterministic(slowdown.factor)
+        return Deterministic(slowdown.factor if slowdown.to_slow else 1.0)
     law: RuntimeLaw | None = getattr(slowdown, "law", None)
     return law
 
@@ -135,3 +134,73 @@ def _grows_within(law: RuntimeLaw, rate: float) -> bool:
     if isinstance(law, Weibull):
         return law.shape > 1 or (law.shape == 1 and rate * law.scale < 1)
     return _bounded(law)
+
+
+def _product_within(laws: Sequence[RuntimeLaw], rate: float) -> bool:
+    """Return whether the mean of ``exp(rate X Y)`` is finite for two unbounded factors.
+
+    Tails ``exp(-(x / s)^a)`` and ``exp(-(y / t)^b)`` give the product one of shape ``c`` with
+    ``1 / c = 1 / a + 1 / b``; for ``c = 1`` it falls as ``exp(-a^(1/a) b^(1/b) z / (s t))``.
+    """
+    (a, s), (b, t) = (_decay(law) for law in laws)
+    if not a or not b:
+        return False
+    inverse = 1.0 / a + 1.0 / b
+    if inverse != 1.0:
+        return inverse < 1.0
+    return rate * s * t < math.pow(a, 1.0 / a) * math.pow(b, 1.0 / b)
+
+
+def _decay(law: RuntimeLaw) -> tuple[float, float]:
+    """Return shape and scale of the tail ``exp(-(x / scale)^shape)``; shape 0 is heavier."""
+    if isinstance(law, Mixture):
+        return min((_decay(part) for part in law.parts), key=lambda tail: (tail[0], -tail[1]))
+    if isinstance(law, Exponential | ShiftedExponential):
+        return 1.0, 1.0 / law.rate
+    if isinstance(law, Gamma):
+        return 1.0, law.scale
+    if isinstance(law, Weibull):
+        return law.shape, law.scale
+    return (math.inf, 1.0) if _bounded(law) else (0.0, 1.0)
+
+
+def loses_work(
+    plan: ReplayPlan, laws: Sequence[RuntimeLaw | None], processes: Sequence[NodeProcess]
+) -> bool | None:
+    """Return whether a node is lost before its work is done, with positive probability.
+
+    Returns
+    -------
+    bool or None
+        True: the mean makespan of the plan is infinite, whatever the samples say. None: not
+        known.
+    """
+    tick = float(plan.problem.arrays.tick)
+    answer: bool | None = False
+    for node, process in enumerate(processes):
+        tasks = [i for i in range(len(laws)) if plan.node[i] == node and plan.duration[i] > 0]
+        if process.loss is None or not tasks:
+            continue
+        factors = [
+            [f for f in (laws[i], _factor(process.slowdown)) if f is not None] for i in tasks
+        ]
+        work = [float(plan.duration[i]) * tick for i in tasks]
+        least = sum(w * _end(of, 0.0) for w, of in zip(work, factors, strict=True))
+        most = max(w * _end(of, 1.0) for w, of in zip(work, factors, strict=True))
+        fails = process.failures is not None and process.failures.rate > 0 and most > 0
+        earliest = _end([process.loss], 0.0)
+        slots = plan.problem.nodes[node].slots
+        if fails or earliest < max(
+            most if math.isinf(most) or not earliest else 0.0, least / slots
+        ):
+            return True
+        answer = None
+    return answer
+
+
+def _end(factors: Sequence[RuntimeLaw], p: float) -> float:
+    """Return the product of the least (``p`` = 0) or the greatest (1) values of factors."""
+    import numpy as np
+
+    ends = [float(factor.quantile(np.array([p]))[0]) for factor in factors]
+    return 0.0 if 0.0 in ends else math.prod(ends)

@@ -200,9 +200,14 @@ def summarize(
     return Summary(
         mean=mean,
         std=std,
-        mean_ci=mean_interval(found) if math.isfinite(std) else None,
+        mean_ci=_of_time(mean_interval(found)) if math.isfinite(std) else None,
         quantiles={q: quantile(ordered, q) for q in quantiles},
         quantile_cis={q: quantile_interval(ordered, q) for q in quantiles},
         deadline_probability=None if met is None else met / len(samples),
         deadline_ci=None if met is None else wilson_interval(met, len(samples)),
     )
+
+
+def _of_time(interval: Interval | None) -> Interval | None:
+    """Return an interval without the part below 0, where no time is."""
+    return None if interval is None else (max(0.0, interval[0]), interval[1])

@@ -500,3 +500,39 @@ def test_impossible_requests_are_refused(wrong: dict[str, Any]) -> None:
     """Each message names the field and what is allowed."""
     with pytest.raises(UsageError, match=next(iter(MappingProxyType(wrong))).rstrip("s")):
         SimulationRequest(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("loss", "law", "told"),
+    [
+        (Law(law="exponential", rate=1e-9), None, "infinite"),
+        (Law(law="deterministic", value=50), EXP, "infinite"),
+        (Law(law="pareto", shape=9, scale=0.5), None, "infinite"),
+        (Law(law="deterministic", value=1.5), None, "warned"),
+    ],
+    ids=str,
+)
+def test_the_mean_of_a_plan_that_may_lose_a_node(
+    loss: Law, law: RuntimeLaw | None, told: str
+) -> None:
+    """A rare loss that no sample has seen makes the mean infinite all the same."""
+    case = build("", "a0", nodes=[Node(id="n0", process=Process(loss=loss))])
+    found = run(*case, replications=50, law=law)
+    assert found.infinite == (told == "infinite")
+    assert any("may be lost" in line for line in found.warnings) == (told == "warned")
+
+
+def test_a_policy_does_not_inherit_an_infinite_mean() -> None:
+    """What a policy does is not known, so the samples are told, with a warning."""
+    case = build("", "a0 b1", nodes=[Node(id="n0"), Node(id="n1")])
+    found = run(*case, replications=50, law=Pareto(0.9, 1.0), policy=ListDispatch())
+    assert math.isfinite(found.mean)
+    assert any("may be infinite" in line for line in found.warnings)
+
+
+@pytest.mark.filterwarnings("error")
+def test_replications_without_an_end_do_not_count_as_busy() -> None:
+    """Infinite minus infinite is no time: utilisation is that of the replications that ended."""
+    loss = Law(law="empirical", samples=[0.5, 9])
+    case = build("a>b", "a0 b0", nodes=[Node(id="n0", process=Process(loss=loss))])
+    assert run(*case, replications=50).utilisation == {"n0": pytest.approx(1.0)}
