@@ -18,6 +18,7 @@ from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.completion import completion_of
 from allocsolve.models.coded.law import CompletionLaw, NoExactLaw, completion_law
 from allocsolve.models.coded.law_tails import completion_index
+from allocsolve.models.coded.law_terms import tail_index
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.value import objective_value
 from allocsolve.models.execution.coded_runs import CodedReplay
@@ -32,6 +33,10 @@ __all__ = ["simulate"]
 
 _DETAILED = 2 * GROUP
 """Replications from which utilisation and wasted work are counted if the law is exact."""
+
+_UNDECIDED = (
+    "too many nodes have heavy tails to decide whether the mean is finite: it is told as infinite"
+)
 
 
 def simulate(
@@ -65,7 +70,8 @@ def simulate(
     problem = _under_law(problem, request)
     labels = list(names or (f"answer {k + 1}" for k in range(len(answers))))
     laws = [_law(problem, answer) for answer in answers]
-    tails = [_index(problem, answer) for answer in answers]
+    indices = [_index(problem, answer) for answer in answers]
+    tails = [index for index, _ in indices]
     replay = CodedReplay(problem, answers, request.seed)
     drawn = _draw(replay, request, laws, tails, Watch(on_progress, cancelled))
     counted = replay.counts()
@@ -83,7 +89,12 @@ def simulate(
     ]
     pairs = compare_all(found, drawn.samples)
     return [
-        replace(one, comparison=pairs, warnings=(*one.warnings, *drawn.warnings)) for one in found
+        replace(
+            one,
+            comparison=pairs,
+            warnings=(*one.warnings, *drawn.warnings, *([] if sure or index > 1 else [_UNDECIDED])),
+        )
+        for one, (index, sure) in zip(found, indices, strict=True)
     ]
 
 
@@ -154,11 +165,16 @@ def _describe_exactly(law: CompletionLaw, request: SimulationRequest) -> Simulat
     )
 
 
-def _index(problem: CodedProblem, answer: CodedAnswer) -> float:
+def _index(problem: CodedProblem, answer: CodedAnswer) -> tuple[float, bool]:
+    """Return the index of the tail, or else the least of a node, and whether it is exact.
+
+    No job has a heavier tail than its heaviest node.
+    """
     try:
-        return completion_index(completion_of(problem, answer))
+        return completion_index(completion_of(problem, answer)), True
     except NoExactLaw:
-        return math.inf
+        known = [tail_index(law) for law in problem.arrays.laws]
+        return float(min((x for x in known if x is not None), default=math.inf)), False
 
 
 def _planned(problem: CodedProblem, answer: CodedAnswer, law: CompletionLaw | None) -> float | None:
