@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
-from allocsolve.api.judging import Answer, judged
+from allocsolve.api.given import Answer, foreign
+from allocsolve.api.judging import judged
 from allocsolve.models.errors import CheckFailed, InputError, UsageError
-from allocsolve.models.result import Result
+from allocsolve.models.result import Result, Violation
 
 if TYPE_CHECKING:
     from allocsolve.instances.kinds import Problem
@@ -17,11 +19,16 @@ if TYPE_CHECKING:
 
 __all__ = ["checked_answer", "checked_answers"]
 
+_UNKNOWN_NODE = re.compile("unknown_node|unknown node")
+"""Tells violations that a list of other nodes would mend."""
+
 
 def checked_answers(
     problem: Problem, answers: Sequence[Answer], names: Sequence[str] | None = None
-) -> tuple[list[object], list[str]]:
+) -> tuple[list[object], list[str], list[str]]:
     """Return answers that the checker accepts, as the kind holds them, and a name for each.
+
+    The last list says which of them were made for another instance.
 
     Raises
     ------
@@ -32,17 +39,18 @@ def checked_answers(
     InputError
         If a document cannot be read, or holds no answer.
     UsageError
-        If there are not as many names as answers, or two are the same.
+        If there are not as many names as answers, or two are the same, or something is nothing
+        that can be an answer.
     """
     labels = _names(answers) if names is None else list(names)
     if len(labels) != len(answers) or len(set(labels)) < len(labels):
         raise UsageError(f"{len(answers)} answers need as many different names, not {labels}")
     several = len(answers) > 1
     found = [
-        checked_answer(problem, answer, label if several else "")
+        _checked(problem, answer, label if several else "")
         for answer, label in zip(answers, labels, strict=True)
     ]
-    return found, labels
+    return [one for one, _ in found], labels, [warning for _, told in found for warning in told]
 
 
 def _names(answers: Sequence[Answer]) -> list[str]:
@@ -63,19 +71,34 @@ def checked_answer(problem: Problem, answer: Answer, label: str = "") -> object:
 
     Raises
     ------
-    CheckFailed, NoSolution, InputError
+    CheckFailed, NoSolution, InputError, UsageError
         As :func:`checked_answers`.
     """
+    return _checked(problem, answer, label)[0]
+
+
+def _checked(problem: Problem, answer: Answer, label: str) -> tuple[object, list[str]]:
+    """Return an answer and whether it was made for another instance."""
     claim, report = judged(problem, answer)
     if claim.answer is None and isinstance(answer, Result):
         answer.require()
     if claim.answer is None and report.valid:
         raise InputError("the document holds no answer", allowed="a document with an answer")
+    strange = foreign(problem, claim)
     if not report.valid:
-        broken = [f"{violation.rule}: {violation.message}" for violation in report.violations]
-        what = f"the checker rejects {label or 'the answer'}, so it is not simulated"
-        raise CheckFailed("\n".join([what, *broken]))
-    return _typed(problem, claim.answer)
+        raise CheckFailed("\n".join(_rejected(report.violations, strange, label)))
+    named = [f"{label}: {warning}" if label else warning for warning in strange]
+    return _typed(problem, claim.answer), named
+
+
+def _rejected(violations: Sequence[Violation], strange: Sequence[str], label: str) -> Iterator[str]:
+    """Yield why an answer is not taken; first whether it belongs to the instance at all."""
+    yield from strange
+    yield f"the checker rejects {label or 'the answer'}, so it is not simulated"
+    if any(_UNKNOWN_NODE.search(f"{one.rule} {one.message}") for one in violations):
+        yield "  remedy: read the instance with the nodes of the answer (--nodes N or --nodes FILE)"
+    for one in violations:
+        yield f"{one.rule}: {one.message}"
 
 
 def _typed(problem: Problem, answer: object) -> object:

@@ -85,10 +85,6 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
         """Return what is wrong with the claims about an assignment."""
         return check_claims(self.problem, report, self.claims(claim))
 
-    def taken(self, given: object) -> bool:
-        """Whether something is an assignment."""
-        return isinstance(given, CodedAnswer)
-
     def placed(self, given: object) -> CodedAnswer | None:
         """Return an assignment as it is."""
         return given if isinstance(given, CodedAnswer) else None

@@ -9,7 +9,8 @@ from fractions import Fraction
 from typing import cast
 
 from allocsolve.api.case import Case, Ending
-from allocsolve.api.warm import WarmStart, prepare
+from allocsolve.api.given import Answer
+from allocsolve.api.warm import prepare
 from allocsolve.models.dag.answer import DagResult, Schedule, ScheduledTask
 from allocsolve.models.dag.bounds import lower_bounds
 from allocsolve.models.dag.check import check, check_claims, verify_reason
@@ -133,7 +134,7 @@ class DagCase(Case[DagProblem, Schedule]):
 
     def prepare(self, start: object) -> tuple[Schedule | None, list[str]]:
         """Return a checked schedule to start from, mended if need be, and warnings."""
-        return prepare(self.problem, cast("WarmStart", start))
+        return prepare(self.problem, cast("Answer", start))
 
     def result(self, answer: Schedule | None, ending: Ending) -> DagResult:
         """Return the result."""

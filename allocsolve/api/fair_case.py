@@ -97,10 +97,6 @@ class FairCase(RealCase[FairProblem, FairAnswer]):
             settings=self.settings,
         )
 
-    def taken(self, given: object) -> bool:
-        """Whether something is an allocation, by numbers or by ids."""
-        return isinstance(given, FairAnswer | Allocation)
-
     def placed(self, given: object) -> FairAnswer | None:
         """Return an allocation by numbers; None if its ids do not fit, or it is none."""
         if isinstance(given, Allocation):

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from allocsolve.api.case import Case
 from allocsolve.api.cases import case_of
-from allocsolve.models.dag.answer import Schedule, ScheduledTask
+from allocsolve.api.given import Answer, claim_of, foreign
 from allocsolve.models.exact import plain
-from allocsolve.models.result import CheckReport, Result, SolverProof, Status, Violation
+from allocsolve.models.result import CheckReport, SolverProof, Status, Violation
 from allocsolve.report.checks import ClaimEntry, ClaimReport
-from allocsolve.report.claims import Claim, claim_of_result
-from allocsolve.report.documents import read_solution
+from allocsolve.report.claims import Claim
 
 if TYPE_CHECKING:
     from allocsolve.instances.kinds import Problem
-    from allocsolve.models.coded.answer import CodedAnswer
-    from allocsolve.models.fair.answer import FairAnswer
 
 __all__ = ["Answer", "check", "claim_of", "judged"]
-
-Answer: TypeAlias = (
-    "Result[object] | Schedule | Sequence[ScheduledTask] | CodedAnswer | FairAnswer | bytes"
-)
-"""What can be judged: a result, an answer, or a solution document."""
 
 _RULES_OF_CLAIMS = {
     "status": ("status", "infeasible_claim"),
@@ -42,8 +34,8 @@ def check(problem: Problem, answer: Answer) -> ClaimReport:
     Parameters
     ----------
     answer
-        A result, an answer (for kind ``dag`` also its entries) or the bytes of a solution
-        document.
+        A result, an answer (for kind ``dag`` also its entries) or a solution document: its
+        path, its bytes, or a dict as ``json.load`` returns it.
 
     Returns
     -------
@@ -56,6 +48,8 @@ def check(problem: Problem, answer: Answer) -> ClaimReport:
         If a document cannot be read.
     FeatureRefused
         If the instance has a feature that no rule covers.
+    UsageError
+        If the answer is nothing of that.
     """
     return judged(problem, answer)[1]
 
@@ -65,7 +59,7 @@ def judged(problem: Problem, answer: Answer) -> tuple[Claim[object], ClaimReport
 
     Raises
     ------
-    InputError, FeatureRefused
+    InputError, FeatureRefused, UsageError
         As :func:`check`.
     """
     claim = claim_of(problem, answer)
@@ -78,22 +72,9 @@ def judged(problem: Problem, answer: Answer) -> tuple[Claim[object], ClaimReport
         violations=(*(report.violations if report else ()), *about_claims),
         value=report.value if report else None,
         claims=tuple(_claim_entries(claim, report, about_claims)),
-        warnings=(*_warnings(problem, claim), *_caveats(case, claim, report)),
+        warnings=(*foreign(problem, claim), *_caveats(case, claim, report)),
     )
     return claim, judgement
-
-
-def claim_of(problem: Problem, answer: Answer) -> Claim[object]:
-    """Return an answer with what is claimed about it; nothing of it is checked.
-
-    Raises
-    ------
-    InputError
-        If a document cannot be read.
-    """
-    if isinstance(answer, bytes):
-        return read_solution(problem.kind, answer, problem)
-    return claim_of_result(answer) if isinstance(answer, Result) else Claim(answer)
 
 
 def _unfounded(case: Case[object, object], claim: Claim[object]) -> list[Violation]:
@@ -151,13 +132,3 @@ def _caveats(
 ) -> list[str]:
     """Return what was not tried of an answer that is right as far as anybody looked."""
     return case.caveats(claim.answer) if report is not None and report.valid else []
-
-
-def _warnings(problem: Problem, claim: Claim[object]) -> list[str]:
-    ours, theirs = problem.origin.sha256, claim.sha256
-    if ours and theirs and ours != theirs:
-        return [
-            "the document was made for another instance: "
-            f"its sha256 is {theirs[:12]}..., this one has {ours[:12]}..."
-        ]
-    return []

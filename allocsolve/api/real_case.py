@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Protocol, TypeVar, cast
 
 from allocsolve.api.case import Case
+from allocsolve.api.given import Answer, claim_of
 from allocsolve.instances.kinds import Problem
 from allocsolve.models.claims import PROVED
-from allocsolve.models.errors import InputError
-from allocsolve.models.result import InstanceInfo, Result, Sense
-from allocsolve.report.documents import read_solution, read_solution_file
+from allocsolve.models.result import InstanceInfo, Sense
 
 __all__ = ["RealCase", "RealProblem"]
 
@@ -61,10 +59,6 @@ class RealCase(Case[ProblemT, AnswerT]):
         """Return the value of the objective."""
 
     @abstractmethod
-    def taken(self, given: object) -> bool:
-        """Whether something is an answer, or claims to be one."""
-
-    @abstractmethod
     def placed(self, given: object) -> AnswerT | None:
         """Return what is taken and right as the kind holds it."""
 
@@ -87,24 +81,16 @@ class RealCase(Case[ProblemT, AnswerT]):
         ------
         InputError
             If a document cannot be read.
+        UsageError
+            If the start is nothing that can be an answer.
         """
-        given = self._given(start)
+        given = claim_of(cast("Problem", self.problem), cast("Answer", start)).answer
         if given is None:
             return None, [f"the warm start holds no {self.noun} and is not used"]
-        if not self.taken(given):
-            raise InputError(f"a warm start is a result, an {self.noun} or a solution document")
         report = self.report(given)
         if not report.valid:
             return None, [f"the warm start is not used: {report.violations[0].message}"]
         return self.placed(given), []
-
-    def _given(self, start: object) -> object:
-        problem = cast("Problem", self.problem)
-        if isinstance(start, bytes):
-            return read_solution(self.kind, start, problem).answer
-        if isinstance(start, str | os.PathLike):
-            return read_solution_file(self.kind, start, problem).answer
-        return start.answer if isinstance(start, Result) else start
 
     def slack(self, cost: float, bound: float) -> float:
         """Return the distance up to which a continuous objective counts as proved."""

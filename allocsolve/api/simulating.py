@@ -27,7 +27,7 @@ from allocsolve.solvers.control import Token
 from allocsolve.solvers.engines.apart import run_apart
 
 if TYPE_CHECKING:
-    from allocsolve.api.judging import Answer
+    from allocsolve.api.given import Answer
     from allocsolve.instances.kinds import Problem
     from allocsolve.models.coded.problem import CodedProblem
 
@@ -111,7 +111,8 @@ def simulate(
     Parameters
     ----------
     answers
-        Results, answers or solution documents of the problem. The checker must accept them.
+        Results, answers or solution documents (paths, bytes or dicts) of the problem. The
+        checker must accept them.
     replications
         Number of replications; None for 10 000 (500 under a policy), or with ``precision`` as
         many as it needs. Where the law is known exactly nothing is drawn for it.
@@ -234,7 +235,9 @@ class _Run:
         self._policies = policies_of(policy, problem, self._law)
         self._request = self._asked()
         refuse_idle(problem.kind, self._request, self._policies)
-        self._answers, self._names = checked_answers(problem, answers, keywords.get("names"))
+        self._answers, self._names, self._foreign = checked_answers(
+            problem, answers, keywords.get("names")
+        )
 
     def _asked(self) -> SimulationRequest:
         """Return the request without its policy."""
@@ -333,6 +336,7 @@ class _Run:
             one.replace(
                 name=f"{one.name} ({name})" if several else one.name,
                 instance=self._origin(),
+                warnings=(*self._foreign, *one.warnings),
                 extra={**one.extra, "asked": asked},
             )
             for one in part.found

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TypeAlias, cast
+from typing import cast
 
-from allocsolve.models.dag.answer import DagResult, Schedule, ScheduledTask
+from allocsolve.api.given import Answer, claim_of
+from allocsolve.models.dag.answer import Schedule, ScheduledTask
 from allocsolve.models.dag.check import check
 from allocsolve.models.dag.dispatch import serial_schedule
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.surplus import core_of
 from allocsolve.models.errors import InputError
-from allocsolve.report.claims import Claim
-from allocsolve.report.documents import read_solution, read_solution_file
 
-__all__ = ["WarmStart", "prepare"]
-
-WarmStart: TypeAlias = (
-    DagResult | Schedule | Sequence[ScheduledTask] | bytes | str | os.PathLike[str]
-)
-"""A result, a schedule, its entries, a solution document or the file of one."""
+__all__ = ["prepare"]
 
 
-def prepare(problem: DagProblem, start: WarmStart) -> tuple[Schedule | None, list[str]]:
+def prepare(problem: DagProblem, start: Answer) -> tuple[Schedule | None, list[str]]:
     """Return a checked schedule to start from, None if nothing can be used, and warnings.
 
     Raises
     ------
     InputError
         If a document cannot be read.
+    UsageError
+        If the start is nothing that can be an answer.
     """
     entries = _entries(problem, start)
     if entries is None:
@@ -43,20 +38,11 @@ def prepare(problem: DagProblem, start: WarmStart) -> tuple[Schedule | None, lis
     return _mend(problem, entries, report.violations[0].message if report.violations else "")
 
 
-def _entries(problem: DagProblem, start: WarmStart) -> Sequence[ScheduledTask] | None:
-    if isinstance(start, DagResult):
-        return None if start.answer is None else start.answer.entries()
-    if isinstance(start, Schedule):
-        return start.entries()
-    if isinstance(start, bytes):
-        return _claimed(read_solution("dag", start, problem))
-    if isinstance(start, str | os.PathLike):
-        return _claimed(read_solution_file("dag", start, problem))
-    return start
-
-
-def _claimed(claim: Claim[object]) -> Sequence[ScheduledTask] | None:
-    return cast("Sequence[ScheduledTask] | None", claim.answer)
+def _entries(problem: DagProblem, start: Answer) -> Sequence[ScheduledTask] | None:
+    answer = claim_of(problem, start).answer
+    if isinstance(answer, Schedule):
+        return answer.entries()
+    return cast("Sequence[ScheduledTask] | None", answer)
 
 
 def _exactly(problem: DagProblem, entries: Sequence[ScheduledTask]) -> Schedule | None:

@@ -93,15 +93,20 @@ def read_document(name: str) -> bytes:
         ) from None
 
 
-def read_answer(problem: Problem, name: str) -> bytes:
+def read_answer(problem: Problem, name: str, strange: list[str] | None = None) -> bytes:
     """Return a solution document that can be read and holds an answer to the problem.
+
+    Parameters
+    ----------
+    strange
+        Gets a warning if the document was made for another instance.
 
     Raises
     ------
     InputError
         With the name of the file, if it cannot be opened or read, or holds no answer.
     """
-    from allocsolve.api.judging import claim_of
+    from allocsolve.api.given import claim_of, foreign
 
     label = "<stdin>" if name == "-" else name
     data = read_document(name)
@@ -113,6 +118,8 @@ def read_answer(problem: Problem, name: str) -> bytes:
         raise InputError(
             "the document holds no answer", allowed="a document with an answer", source=label
         )
+    if strange is not None:
+        strange += [f"{label}: {warning}" for warning in foreign(problem, claim)]
     return data
 
 

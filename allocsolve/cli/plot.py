@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from allocsolve.instances.kinds import Problem
     from allocsolve.models.coded.answer import CodedAnswer
     from allocsolve.models.coded.problem import CodedProblem
-    from allocsolve.models.dag.answer import Schedule, ScheduledTask
+    from allocsolve.models.dag.answer import Schedule
     from allocsolve.models.dag.problem import DagProblem
     from allocsolve.models.execution.outcome import Simulation
     from allocsolve.models.fair.answer import FairAnswer
@@ -95,10 +95,11 @@ def plot(  # noqa: PLR0913, PLR0917  # one parameter for each option
     problem = inputs.read_instance(instance, format_name, nodes, index_base)
     drawn = _drawn(problem, what, solutions)
     _refuse_idle(drawn, replication, wanted)
-    data = [inputs.read_answer(problem, name) for name in solutions]
+    strange: list[str] = []
+    data = [inputs.read_answer(problem, name, strange) for name in solutions]
     pen = _Pen(console, problem, solutions, data, wanted, form[1:], title)
     console.emit(pen.draw(drawn, replication), target)
-    console.warn(problem.warnings)
+    console.warn([*problem.warnings, *strange])
     if console.interrupts.exit_code is not None:
         tell("interrupted: the picture shows what was drawn until then")
     return console.interrupts.exit_code or 0
@@ -183,12 +184,10 @@ class _Pen:
 
     def _gantt(self) -> bytes:
         """Draw a schedule as it is written, even if the checker would reject it."""
-        from allocsolve.api.judging import claim_of
         from allocsolve.plots import gantt
 
         problem = cast("DagProblem", self.problem)
-        entries = cast("Sequence[ScheduledTask]", claim_of(problem, self.data[0]).answer)
-        return gantt(problem, entries, form=self.form, title=self.title)
+        return gantt(problem, self.data[0], form=self.form, title=self.title)
 
     def _replication(self, label: str) -> bytes:
         from allocsolve.api.answers import checked_answer
@@ -223,7 +222,7 @@ class _Pen:
         if any(_is_given(self.wanted, name) for name in ("law", "link_law", "starts", "policy")):
             return self._ecdf()
         problem = cast("CodedProblem", self.problem)
-        answers, names = checked_answers(problem, self.data, named(list(self.names)))
+        answers, names, _ = checked_answers(problem, self.data, named(list(self.names)))
         by_name = dict(zip(names, cast("list[CodedAnswer]", answers), strict=True))
         deadline = self.wanted["deadline"]
         if deadline is None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from allocsolve.api.answers import checked_answers
+from allocsolve.api.given import Answer
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.law import CompletionLaw, completion_law
@@ -26,7 +28,7 @@ _ENDS = (0.001, 0.995)
 
 def completion(
     problem: CodedProblem,
-    answers: Mapping[str, CodedAnswer],
+    answers: Mapping[str, Answer],
     *,
     deadline: float | None = None,
     form: str = "svg",
@@ -37,7 +39,7 @@ def completion(
     Parameters
     ----------
     answers
-        Answers that pass the checker, by name.
+        Answers, results or solution documents, by name; the checker must accept them.
     deadline
         A time to mark.
     form
@@ -48,11 +50,17 @@ def completion(
     NoExactLaw
         If the law of an answer has no exact form; draw samples then.
     UsageError
-        If there is no such form.
+        If there is no such form, or nothing that can be an answer.
+    CheckFailed, NoSolution, InputError
+        If an answer breaks a rule, or a result or document holds none or cannot be read.
     SolverMissing
         If matplotlib is not installed.
     """
-    laws = {name: completion_law(problem, answer) for name, answer in answers.items()}
+    held, names, _ = checked_answers(problem, list(answers.values()), list(answers))
+    laws = {
+        name: completion_law(problem, cast("CodedAnswer", answer))
+        for name, answer in zip(names, held, strict=True)
+    }
     ends = [law.quantiles(_ENDS) for law in laws.values()]
     name = problem.name or problem.origin.name or "coded job"
     heading = title if title is not None else f"{name}: completion law"

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from allocsolve.models.dag.answer import ScheduledTask
+from allocsolve.api.given import Answer, claim_of
+from allocsolve.models.dag.answer import Schedule, ScheduledTask
 from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.errors import NoSolution
 from allocsolve.models.exact import exact
 from allocsolve.plots.frame import COLOURS, GRID, INK, WIDTH, amount, picture
 from allocsolve.report.export import lanes
@@ -38,7 +40,7 @@ class _Bar:
 
 def gantt(
     problem: DagProblem,
-    entries: Sequence[ScheduledTask],
+    answer: Answer,
     *,
     form: str = "svg",
     title: str | None = None,
@@ -47,6 +49,9 @@ def gantt(
 
     Parameters
     ----------
+    answer
+        A schedule, its entries, a result, or a solution document (path, bytes or dict). It is
+        drawn as it is, whether or not the checker would accept it.
     form
         ``svg``, ``png`` or ``html`` (one page that needs no other file).
     title
@@ -62,10 +67,22 @@ def gantt(
     SolverMissing
         If matplotlib is not installed.
     UsageError
-        If there is no such form.
+        If there is no such form, or nothing that can be an answer.
+    NoSolution, InputError
+        If the result or document holds no schedule, or the document cannot be read.
     """
+    entries = _entries(problem, answer)
     heading = title if title is not None else _heading(problem, entries)
     return picture(lambda: _draw(problem, entries, heading), form, heading)
+
+
+def _entries(problem: DagProblem, answer: Answer) -> Sequence[ScheduledTask]:
+    found = claim_of(problem, answer).answer
+    if found is None:
+        raise NoSolution("there is no schedule to draw")
+    if isinstance(found, Schedule):
+        return found.entries()
+    return cast("Sequence[ScheduledTask]", found)
 
 
 def _heading(problem: DagProblem, entries: Sequence[ScheduledTask]) -> str:

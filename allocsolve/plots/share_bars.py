@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from allocsolve.models.fair.answer import FairAnswer
+from allocsolve.models.errors import UsageError
+from allocsolve.models.fair.answer import FairAnswer, FairResult
 from allocsolve.models.fair.split import equal_split
 from allocsolve.plots.frame import COLOURS, GRID, INK, WIDTH, dress, picture
 
@@ -19,7 +20,9 @@ __all__ = ["shares"]
 _MOST_JOBS = 60
 
 
-def shares(answer: FairAnswer, *, form: str = "svg", title: str | None = None) -> bytes:
+def shares(
+    answer: FairAnswer | FairResult, *, form: str = "svg", title: str | None = None
+) -> bytes:
     """Draw the shares of each job by type, and its utility over that of an equal split.
 
     At most 60 jobs are drawn, those of the least utility over their equal split; the title says
@@ -27,16 +30,26 @@ def shares(answer: FairAnswer, *, form: str = "svg", title: str | None = None) -
 
     Parameters
     ----------
+    answer
+        An allocation or a result; both know their problem.
     form
         ``svg``, ``png`` or ``html``.
 
     Raises
     ------
     UsageError
-        If there is no such form.
+        If there is no such form, or the answer is something else.
+    NoSolution
+        If the result holds no allocation.
     SolverMissing
         If matplotlib is not installed.
     """
+    if isinstance(answer, FairResult):
+        answer = answer.require()
+    if not isinstance(answer, FairAnswer):
+        raise UsageError(
+            f"answer is of type {type(answer).__name__}\n  allowed: a FairAnswer or a FairResult"
+        )
     problem = answer.problem
     name = problem.name or problem.origin.name or "allocation"
     count = len(answer)

@@ -64,6 +64,11 @@ def read_solution_file(kind: str, path: str | os.PathLike[str], problem: Problem
     try:
         return read_solution(kind, Path(path).read_bytes(), problem)
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", source=str(path)) from None
+        raise InputError(
+            f"cannot be read: {error.strerror}",
+            allowed="a solution document",
+            remedy="check the path",
+            source=str(path),
+        ) from None
     except InputError as error:
         raise error.located(str(path)) from None

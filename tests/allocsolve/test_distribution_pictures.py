@@ -416,3 +416,16 @@ def test_a_deadline_of_nothing_is_one(allocsolve_command: Run, folder: Path) -> 
         assert allocsolve_command(*call.split()).returncode == 0
         pictures.append((folder / "out.svg").read_bytes())
     assert pictures[0] == pictures[1] != pictures[2]
+
+
+def test_a_picture_of_a_plan_of_another_instance_comes_with_a_warning(
+    allocsolve_command: Run, folder: Path
+) -> None:
+    """The checker says so; whoever looks at a chart would not learn it otherwise."""
+    other = json.loads((folder / "dag.json").read_bytes())
+    (folder / "other.json").write_text(json.dumps(other | {"name": "other"}), encoding="utf-8")
+    assert allocsolve_command("solve", "dag.json", "--method", "heft", "-o", "p.json").stderr == ""
+    for words in (["--what", "gantt"], ["--what", "ecdf"]):
+        done = allocsolve_command("plot", "other.json", "p.json", *words, "-o", "out.svg")
+        assert done.returncode == 0
+        assert done.stderr.count("made for another instance") == 1

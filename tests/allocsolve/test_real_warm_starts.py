@@ -12,7 +12,7 @@ from allocsolve.api.cases import case_of
 from allocsolve.instances.kinds import Problem
 from allocsolve.models.coded.data import MatVec, Node
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.errors import InputError
+from allocsolve.models.errors import InputError, UsageError
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.nodes import Law
 
@@ -77,7 +77,7 @@ def test_what_is_no_answer_is_told(
 def test_what_cannot_be_a_start_is_refused(given: Callable[[float], Given], tmp_path: Path) -> None:
     """A mistake of the caller is no reason to go on without a word."""
     case = case_of(given(7)[0], None)
-    with pytest.raises(InputError, match="a warm start is a result, an a"):
+    with pytest.raises(UsageError, match=r"answer is of type int\n  allowed: a result of solve"):
         case.prepare(7)
     with pytest.raises(InputError, match="cannot be read") as caught:
         case.prepare(tmp_path / "missing.json")
