@@ -134,7 +134,7 @@ METHODS: tuple[Method, ...] = (
         objectives=("makespan",),
         exact=True,
         target="allocsolve.solvers.dag.auto:solve",
-        description="a list schedule at once, bounds, then CP-SAT if the time limit allows it",
+        description="a list schedule at once, bounds, then the method that suits the instance",
     ),
     Method(
         name="cpsat",
