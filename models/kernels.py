@@ -27,13 +27,25 @@ from functools import update_wrapper
 from types import FunctionType
 from typing import Generic, ParamSpec, Protocol, TypeVar, cast
 
-__all__ = ["PLAIN_AT_ONCE", "KernelSet", "cache_folder", "inlined", "kernel", "paced", "uncompiled"]
+__all__ = [
+    "PLAIN_AT_ONCE",
+    "KernelSet",
+    "cache_folder",
+    "inlined",
+    "kernel",
+    "paced",
+    "runs_plain",
+    "uncompiled",
+]
 
 PLAIN_AT_ONCE = 0.3
 """Seconds up to which plain Python is done before numba is imported."""
 
 _SLOWDOWN = 200
 """How many times as long as a compiled loop plain Python takes, roughly."""
+
+_WITHOUT_IMPORT = 0.4
+"""Share of the seconds of loading that is left where numba has been imported."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -92,6 +104,11 @@ def cache_folder(function: Callable[..., object]) -> str | None:
     stats = getattr(function.compiled(), "stats", None)
     path: str | None = getattr(stats, "cache_path", None)
     return path
+
+
+def runs_plain(function: Callable[..., object]) -> bool:
+    """Whether a call of a kernel now runs as plain Python."""
+    return function.runs_plain() if isinstance(function, _Kernel) else True
 
 
 def _is_plain() -> bool:
@@ -243,7 +260,15 @@ class KernelSet:
         """Return how long making the kernels ready takes now, roughly."""
         if self.is_loaded():
             return 0.0
-        return self.loading if self.is_ready() else self.compiling
+        return self.load_seconds() if self.is_ready() else self.compiling
+
+    def load_seconds(self) -> float:
+        """Return how long loading from the cache takes now; most of it is importing numba."""
+        return self.loading * (_WITHOUT_IMPORT if "numba" in sys.modules else 1.0)
+
+    def is_known_as_cached(self) -> bool | None:
+        """Whether only loading is missing; None if nobody has imported numba, which would tell."""
+        return self.is_ready() if "numba" in sys.modules else None
 
     def fits(self, seconds: float) -> bool:
         """Whether the kernels can be made ready to run within so many seconds."""
@@ -251,7 +276,7 @@ class KernelSet:
 
     def loads_within(self, seconds: float) -> bool:
         """Whether the kernels can be made ready within so many seconds without a compiler."""
-        return self.is_loaded() or (seconds >= self.loading and self.is_ready())
+        return self.is_loaded() or (seconds >= self.load_seconds() and self.is_ready())
 
     def _entry(self) -> _Entry:
         return cast("_Entry", getattr(importlib.import_module(self.module), self.entry))

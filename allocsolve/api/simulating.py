@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,7 +16,11 @@ from allocsolve.api.policies import PolicyLike, PolicyList, policies_of, policy_
 from allocsolve.models.arguments import called, choice, numbers, refused, words
 from allocsolve.models.errors import UsageError
 from allocsolve.models.execution.outcome import Simulation
-from allocsolve.models.execution.request import DEFAULT_UNDER_POLICY, SimulationRequest
+from allocsolve.models.execution.request import (
+    DEFAULT_REPLICATIONS,
+    DEFAULT_UNDER_POLICY,
+    SimulationRequest,
+)
 from allocsolve.models.execution.rounds import Cancelled
 from allocsolve.models.execution.runs import KERNELS, PLAIN_SECONDS
 from allocsolve.models.execution.summary import compare_all
@@ -40,8 +45,13 @@ _HOMES = {
 }
 """The module of each kind that replays its answers."""
 
-_WORTH = 10.0
-"""Seconds of plain Python that are not worth a compilation of a minute."""
+_WORTH = 0.5
+"""Share of the seconds of a compiler up to which plain Python is preferred to it."""
+
+_COMPILES = (
+    "compiling {}, which takes about {:.0f} s and is needed once "
+    "('allocsolve doctor --compile' does it ahead)"
+)
 
 
 class SimulateOptions(TypedDict, total=False):
@@ -60,6 +70,7 @@ class SimulateOptions(TypedDict, total=False):
     keep_samples: bool
     names: Sequence[str] | None
     on_progress: Callable[[float], object] | None
+    on_phase: Callable[[str], object] | None
     token: Token | None
 
 
@@ -146,6 +157,8 @@ def simulate(
         Names of the answers in comparisons.
     on_progress
         Called with the share of the work that is done, 0 to 1.
+    on_phase
+        Called with a sentence when a compiler is started, which takes about a minute.
     token
         ``token.cancel()`` ends the run, which reports what was drawn until then.
 
@@ -188,6 +201,7 @@ def _refuse_strange(keywords: SimulateOptions) -> None:
     if keywords.get("names") is not None:
         words("names", keywords["names"])
     called("on_progress", keywords.get("on_progress"))
+    called("on_phase", keywords.get("on_phase"))
     token, keep = keywords.get("token"), keywords.get("keep_samples", False)
     if token is not None and not isinstance(token, Token):
         raise refused("token", token, "a Token, or None")
@@ -304,15 +318,33 @@ class _Run:
         if self._problem.kind != "dag" or KERNELS.is_loaded():
             yield request.threads
             return
-        count = request.replications or GROUP
-        tasks = len(getattr(self._problem, "tasks", ())) * len(self._answers)
-        little = tasks * (-(-count // GROUP) + 3) * GROUP * PLAIN_SECONDS < _WORTH
-        if little and not KERNELS.is_ready():
+        if self._plain_seconds(request) < KERNELS.load_seconds():
+            plain = True
+        elif KERNELS.is_ready():
+            plain = False
+        else:
+            plain = self._plain_seconds(request) < _WORTH * KERNELS.compiling
+            if not plain:
+                self._tell(_COMPILES.format(KERNELS.name, KERNELS.compiling))
+        if plain:
             with uncompiled():
                 yield request.threads
             return
         run_apart(KERNELS.build, lambda: self._token.cancelled, "numba", 0.0)
         yield request.threads
+
+    def _plain_seconds(self, request: SimulationRequest) -> float:
+        """Return how long the replay takes in plain Python, roughly."""
+        count = float(request.replications or DEFAULT_REPLICATIONS)
+        if request.replications is None and request.precision is not None:
+            count = max(GROUP, request.precision**-2)  # where mean and deviation are about equal
+        tasks = len(getattr(self._problem, "tasks", ())) * len(self._answers)
+        return tasks * (math.ceil(count / GROUP) + 1) * GROUP * PLAIN_SECONDS
+
+    def _tell(self, what: str) -> None:
+        tell = self._keywords.get("on_phase")
+        if tell is not None:
+            tell(what)
 
     def _progress(self, number: int) -> Callable[[float], object] | None:
         tell = self._keywords.get("on_progress")

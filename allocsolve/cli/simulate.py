@@ -87,6 +87,7 @@ def simulate(  # noqa: PLR0913, PLR0917  # one parameter for each option of the 
         "dtype": values.choice("--dtype", dtype, _DTYPES),
         "keep_samples": samples,
         "on_progress": bar if bar.active else None,
+        "on_phase": tell if console.verbosity > 0 or (bar.active and not quiet) else None,
     }
     problem = inputs.read_instance(instance, format_name, nodes, index_base)
     try:

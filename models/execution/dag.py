@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -227,7 +228,7 @@ def _describe(part: _Part, samples: FloatArray, request: SimulationRequest) -> S
         samples,
         request,
         random=part.random,
-        path="compiled" if part.policy is None else "plain",
+        path=_path(part),
         dtype=request.dtype,
         finite_mean=finite_mean,
         finite_variance=finite_variance,
@@ -237,6 +238,11 @@ def _describe(part: _Part, samples: FloatArray, request: SimulationRequest) -> S
         warnings=(*plan.warnings, *found.warnings, *_doubts(part, request)),
     )
     return _with_detail(part, found, samples)
+
+
+def _path(part: _Part) -> Literal["compiled", "plain"]:
+    """Return how the replications ran: policies, and loops without a compiler, are plain Python."""
+    return "plain" if part.policy is not None or part.replayer.runs_plain() else "compiled"
 
 
 def _with_detail(part: _Part, simulation: Simulation, samples: FloatArray) -> Simulation:

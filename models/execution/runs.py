@@ -17,7 +17,7 @@ from allocsolve.models.execution.plan import ReplayPlan, plan_replay
 from allocsolve.models.execution.program import Memory, Program, Rows, compile_program, new_memory
 from allocsolve.models.execution.replay import Given, Span, mark_critical, replay32, replay64
 from allocsolve.models.execution.rounds import Cancelled
-from allocsolve.models.kernels import KernelSet
+from allocsolve.models.kernels import KernelSet, runs_plain
 from allocsolve.models.nodes import Exponential, RuntimeLaw
 from allocsolve.models.processes import NodeProcess
 from allocsolve.models.random import GROUP, FloatType, round_keys, top_word
@@ -83,6 +83,10 @@ class Replayer:
         tick = plan.problem.arrays.tick
         self._unit = float(tick.numerator), float(tick.denominator)
         self._segments = list(disturbances.segments(_TASKS))
+
+    def runs_plain(self) -> bool:
+        """Whether the loops run as plain Python here and now."""
+        return runs_plain(self._kernel)
 
     def units(self, ticks: Rows) -> FloatArray:
         """Return times in input units; whole numbers of ticks are rounded correctly."""

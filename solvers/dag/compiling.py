@@ -67,7 +67,7 @@ def loops(control: Control[Schedule], *sets: KernelSet, plain: float) -> Iterato
 
 def _is_plain_sooner(control: Control[Schedule], sets: Sequence[KernelSet], plain: float) -> bool:
     missing = [kernels for kernels in sets if not kernels.is_loaded()]
-    loading, rest = sum(kernels.loading for kernels in missing), control.remaining()
+    loading, rest = sum(kernels.load_seconds() for kernels in missing), control.remaining()
     if plain <= max(PLAIN_AT_ONCE, loading):
         return True
     if not missing or rest < loading:

@@ -53,9 +53,17 @@ _FINAL = 10_240
 """Replications that decide nothing, of the schedule that was chosen and of the nominal one."""
 
 _LATE = "the limit left no time to compare schedules on drawn nodes; this one is best as planned"
+_NOT_READY = "so the schedule is the one that is best as planned"
 _NOT_COMPILED = (
-    "the replay is not compiled and compiling does not fit into the time limit, so the schedule "
-    "is the one that is best as planned; 'allocsolve doctor --compile' does it once"
+    "the replay is not compiled and compiling does not fit into the time limit, "
+    f"{_NOT_READY}; 'allocsolve doctor --compile' does it once"
+)
+_NOT_LOADED = (
+    f"the time limit is too short to load the compiled replay, {_NOT_READY}; a second more helps"
+)
+_NOT_LOOKED_AT = (
+    f"the time limit is too short to load the replay, {_NOT_READY}; a few seconds more help, once "
+    "'allocsolve doctor --compile' has been called"
 )
 
 Solve = Callable[[DagProblem, Control[Schedule]], Outcome]
@@ -177,10 +185,18 @@ def _compare(
     seconds = len(problem.tasks) * _replications(len(candidates)) * PLAIN_SECONDS
     with loops(control, KERNELS, plain=seconds) as can_run:
         if not can_run:
-            return None, _NOT_COMPILED
+            return None, _unready()
         control.phase("comparing schedules on drawn nodes")
         race = _Race(problem, control, request)
         return race.result(candidates, nominal), None
+
+
+def _unready() -> str:
+    """Say what the replay would have needed: a compiler, or only a little more time."""
+    known = KERNELS.is_known_as_cached()
+    if known is None:
+        return _NOT_LOOKED_AT
+    return _NOT_LOADED if known else _NOT_COMPILED
 
 
 def _replications(candidates: int) -> int:

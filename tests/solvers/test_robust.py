@@ -15,6 +15,7 @@ from allocsolve.models.dag.answer import Appraisal, DagResult, Robustness, Sched
 from allocsolve.models.dag.data import Edge, Node, Task
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
+from allocsolve.models.kernels import KernelSet
 from allocsolve.models.nodes import Exponential, Law, Pareto
 from allocsolve.report.results import read_result, result_to_document
 from allocsolve.report.schemas import schema_text
@@ -270,3 +271,20 @@ def test_price_and_gain() -> None:
     assert Robustness(0.9, near, endless, "x", 2, 10, 0).gain is None
     empty = Appraisal(0.0, 0.0, (0.0, 0.0))
     assert (Robustness(0.9, empty, empty, "x", 1, 10, 0).price) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        (True, "too short to load the compiled replay"),
+        (False, "doctor --compile' does it once"),
+        (None, "too short to load the replay"),
+    ],
+    ids=["cached", "not compiled", "nobody knows"],
+)
+def test_what_was_missing_for_a_comparison_is_said(
+    monkeypatch: pytest.MonkeyPatch, known: bool | None, words: str
+) -> None:
+    """Whoever has compiled everything is not told to compile it."""
+    monkeypatch.setattr(KernelSet, "is_known_as_cached", lambda _: known)
+    assert words in robust_module._unready()
