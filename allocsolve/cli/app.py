@@ -22,7 +22,7 @@ _HOMES = {
     "check": ("judge", "Judge a solution by every rule of its instance."),
     "simulate": ("simulate", "Replay solutions on nodes that straggle, fail and talk."),
     "fit": ("fit", "Fit runtime laws to measured durations."),
-    "bound": ("judge", "Give lower bounds with their source."),
+    "bound": ("judge", "Give bounds with their source, without searching for answers."),
     "convert": ("transform", "Convert an instance to another format."),
     "export": ("transform", "Write a program as MPS or LP, or a schedule as CSV or Chrome trace."),
     "plot": ("plot", "Draw a schedule, shares, or the distribution of completion times."),

@@ -41,7 +41,7 @@ def plan(allocsolve_command: Run, ft06: Path, tmp_path: Path) -> Path:
     return path
 
 
-MODULES = {method.target.partition(":")[0]: method.name for method in METHODS}
+MODULES = {row.target.partition(":")[0]: row.name for row in METHODS if row.kind == "dag"}
 """One method of each module: those of one module load and print the same."""
 
 
@@ -60,6 +60,23 @@ def test_stdout_is_one_document(
     """A pipe must be able to read the result, however chatty the run is."""
     done = allocsolve_command("solve", ft06, "--method", method, "--time-limit", "5", *extra)
     assert done.returncode == 0
+    assert _document(done)["schema"] == "allocsolve.solution/1"
+
+
+@pytest.mark.parametrize(
+    ("family", "method"),
+    [("cluster", "auto"), ("cluster", "cvxpy"), ("two_types", "auto"), ("two_types", "milp")],
+)
+def test_stdout_is_one_document_for_every_kind(
+    allocsolve_command: Run, tmp_path: Path, family: str, method: str
+) -> None:
+    """Conic solvers and mixed-integer programs of the other kinds are as silent."""
+    path = tmp_path / "drawn.json"
+    assert allocsolve_command("generate", family, "--tasks", "4", "-o", path).returncode == 0
+    objective = ("--objective", "quantile", "--set", "q=0.9") if method == "milp" else ()
+    words = ("solve", path, "--method", method, "--time-limit", "5", "-v", *objective)
+    done = allocsolve_command(*words, "--progress", "plain")
+    assert done.returncode == 0, done.stderr
     assert _document(done)["schema"] == "allocsolve.solution/1"
 
 
