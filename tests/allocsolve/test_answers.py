@@ -130,7 +130,7 @@ def test_what_is_no_answer_is_refused_everywhere(given: Any) -> None:
     message = r"answer is .*\n  allowed: a result of solve, a Schedule, .* \(path, bytes, or dict"
     for call in (allocsolve.check, allocsolve.simulate, plots.gantt):
         with pytest.raises(UsageError, match=message):
-            call(problem, given)  # type: ignore[operator]  # every one takes problem and answer
+            call(problem, given)
     if given is not None:
         with pytest.raises(UsageError, match=message):
             allocsolve.solve(problem, method="heft", warm_start=given)
@@ -142,9 +142,9 @@ def test_files_and_dicts_that_are_no_documents_are_input_errors(tmp_path: Path) 
     missing = tmp_path / "missing.json"
     for call in (allocsolve.check, allocsolve.simulate):
         with pytest.raises(InputError, match=r"missing\.json: cannot be read.*\n  allowed: "):
-            call(problem, str(missing))  # type: ignore[operator]  # as above
+            call(problem, str(missing))
         with pytest.raises(InputError, match="no JSON document"):
-            call(problem, {"schema": object()})  # type: ignore[operator]  # as above
+            call(problem, {"schema": object()})
     with pytest.raises(InputError, match="schema"):
         allocsolve.check(problem, {})
 
