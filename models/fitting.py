@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from allocsolve.models.arguments import integer, refused, words
 from allocsolve.models.arrays import BoolArray, FloatArray
 from allocsolve.models.errors import InputError, UsageError, suggest
 from allocsolve.models.fitting_families import FAMILIES, Data, Family
@@ -115,8 +116,8 @@ def fit(
     UsageError
         If a family is unknown, or an argument is out of range.
     """
-    if resamples < 0:
-        raise UsageError(f"resamples {resamples} must be at least 0")
+    resamples, seed = integer("resamples", resamples, 0, 10**6), integer("seed", seed, 0, 2**64 - 1)
+    families = None if families is None else words("families", families)
     data = _checked(samples, censored)
     names = _names(data, families)
     found = {name: _fit(data, FAMILIES[name], seed, resamples) for name in names}
@@ -134,7 +135,10 @@ def fit(
 def _checked(
     samples: Sequence[float] | FloatArray, censored: Sequence[bool] | BoolArray | None
 ) -> Data:
-    times = np.array(samples, dtype=np.float64).ravel()
+    try:
+        times = np.array(samples, dtype=np.float64).ravel()
+    except (TypeError, ValueError):
+        raise refused("durations", samples, "finite numbers of at least 0, or a file") from None
     for i in np.flatnonzero(~(np.isfinite(times) & (times >= 0)))[:1]:
         raise InputError(
             f"duration {times[i]:g} (number {i + 1}) is not a finite number of at least 0",

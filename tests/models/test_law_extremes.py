@@ -57,7 +57,7 @@ def laws() -> Iterator[RuntimeLaw]:
         (Deterministic, [(x,) for x in SIZES]),
         (Exponential, [(x,) for x in SIZES]),
         (ShiftedExponential, [(x, y) for x, y in pairs]),
-        (Weibull, [(x, y, 0.0) for x, y in pairs] + [(x, y, 1.7e308) for x, y in pairs]),
+        (Weibull, [(x, y, shift) for shift in (0.0, 1.7e308) for x, y in pairs]),
         (Pareto, [(x, y) for x, y in pairs]),
         (Lognormal, [(x, y) for x in LOGS for y in SIZES]),
         (Gamma, [(x, y) for x, y in pairs]),
