@@ -24,8 +24,12 @@ MakeSet = Callable[[Callable[[], None]], KernelSet]
 
 @pytest.fixture
 def kernels_of(monkeypatch: pytest.MonkeyPatch) -> MakeSet:
-    """Return a set that is in no cache, whose compilation is the function given."""
+    """Return a set that is in no cache, whose compilation is the function given.
+
+    Loading takes a second, whether or not an earlier test has loaded numba.
+    """
     monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    monkeypatch.setattr(KernelSet, "load_seconds", lambda self: self.loading)
 
     def make(warm: Callable[[], None]) -> KernelSet:
         module = ModuleType("slow_kernels")

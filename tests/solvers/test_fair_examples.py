@@ -109,7 +109,7 @@ def test_dominant_resource_fairness(
 
 @pytest.mark.parametrize("method", ["auto", "interior_point", "cvxpy"])
 def test_gangs_count_in_max_min(examples: dict[str, Example], method: str) -> None:
-    """A gang of two takes two GPUs for each unit of time."""
+    """A gang of two takes two units for each unit of time."""
     example = examples["E10"]
     problem = _problem(example | {"time_cap": 1}, gang=np.array(example["s"], dtype=float))
     result = _solve(problem, "max_min", method, normalise="none")
@@ -126,7 +126,7 @@ def test_leximin_goes_on_where_max_min_stops(examples: dict[str, Example], time_
 
 @pytest.mark.parametrize("method", ["auto", "interior_point", "cvxpy"])
 def test_finish_time_fairness(examples: dict[str, Example], method: str) -> None:
-    """Both jobs have half of one GPU, and finish as they would alone."""
+    """Both jobs have half of one unit, and finish as they would alone."""
     example = examples["E14"]
     problem = FairProblem.from_arrays(
         np.ones((2, 1)),

@@ -12,7 +12,7 @@ import pytest
 
 import allocsolve
 from allocsolve.models.fair.answer import FairResult
-from allocsolve.models.fair.data import GpuType, Job, Pair
+from allocsolve.models.fair.data import Job, Pair, ResourceType
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.reason_types import SloConflict
 from allocsolve.solvers.fair.interior import solve_interior
@@ -190,7 +190,7 @@ def test_units_of_throughput_do_not_matter(objective: str, power: int) -> None:
 
 @pytest.mark.parametrize("objective", ["nash", "leximin"])
 def test_units_of_types_do_not_matter(objective: str) -> None:
-    """Counting GPUs by the thousand changes nothing where time is not limited."""
+    """Counting units by the thousand changes nothing where time is not limited."""
     problem = draw("plain", 15, 3, time_cap=False)
     factor = 10.0 ** np.array([-9.0, 0.0, 9.0])
     columns = {"weight": problem.arrays.weight, "gang": problem.arrays.gang}
@@ -206,7 +206,7 @@ def test_units_of_types_do_not_matter(objective: str) -> None:
 
 def _with_deadlines(deadline: float) -> FairProblem:
     return FairProblem(
-        types=[GpuType(id="g", count=1, cost=2), GpuType(id="h", count=5, cost=1)],
+        types=[ResourceType(id="g", count=1, cost=2), ResourceType(id="h", count=5, cost=1)],
         jobs=[
             Job(id="a", throughput={"g": 1}, remaining=6, deadline=deadline),
             Job(id="b", throughput={"g": 1}, remaining=6, deadline=deadline),
@@ -246,10 +246,10 @@ def test_value_for_money_without_deadlines() -> None:
     assert result.objective.value == pytest.approx(3.0)
 
 
-def test_pairs_share_gpus() -> None:
+def test_pairs_share_units() -> None:
     """Two jobs that lose a fifth by sharing gain 1.6 times as much together."""
     problem = FairProblem(
-        types=[GpuType(id="g", count=1)],
+        types=[ResourceType(id="g", count=1)],
         jobs=[Job(id="a", throughput={"g": 1}), Job(id="b", throughput={"g": 1})],
         pairs=[Pair(jobs=("a", "b"), throughput={"g": (0.8, 0.8)})],
     )
@@ -260,7 +260,7 @@ def test_pairs_share_gpus() -> None:
 
 
 def test_matching_is_the_best_of_all_orders() -> None:
-    """Each job on its GPU in every order: the mean of the ends can be enumerated."""
+    """Each job on its unit in every order: the mean of the ends can be enumerated."""
     random = np.random.default_rng(1)
     pace = random.integers(1, 5, (5, 2)).astype(float)
     problem = FairProblem.from_arrays(

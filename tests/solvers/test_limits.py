@@ -97,7 +97,7 @@ def test_limits_hold_for_twenty_thousand_tasks(
     """Rules and samples of so many tasks take seconds each, and must look at the clock."""
     begin = time.monotonic()
     outcome, control = solve(huge, method, seconds=1.0)
-    assert time.monotonic() - begin < 3.0  # 1.0 on an idle machine
+    assert time.monotonic() - begin < 8.0  # 1.0 on an idle machine, 16 without a clock
     assert control.answer is not None
     judge(control.answer)
     assert outcome.termination in (Termination.TIME_LIMIT, Termination.FINISHED)
@@ -114,7 +114,7 @@ def test_cancelling_holds_for_twenty_thousand_tasks(
     timer.start()
     _, control = solve(huge, method, seconds=None, token=token)
     timer.cancel()
-    assert token.age() < 2.0  # half a second on an idle machine
+    assert token.age() < 6.0  # half a second on an idle machine
     assert control.answer is not None
     judge(control.answer)
 

@@ -169,7 +169,7 @@ def test_an_interrupt_gives_the_nominal_schedule(straggling: DagProblem) -> None
     [
         pytest.param({"robust": "0.9"}, "q=0.95", id="text without q"),
         pytest.param({"robust": "q=1.5"}, "between 0 and 1", id="no probability"),
-        pytest.param({"robust": 1.0}, "between 0 and 1", id="certainty"),
+        pytest.param({"robust": 1.0}, "above 0 and below 1", id="certainty"),
         pytest.param({"robust": 0.9}, "something random", id="no law"),
         pytest.param({"law": "exponential:rate=1"}, "without robust", id="law alone"),
         pytest.param({"robust": 0.9, "law": "exp:rate=1"}, "exponential", id="unknown law"),
