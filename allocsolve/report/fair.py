@@ -37,7 +37,7 @@ class JobEntry(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PairEntry(Record, frozen=True, kw_only=True):
-    """Shares of time, by type, in which two jobs share GPUs."""
+    """Shares of time, by type, in which two jobs share units."""
 
     jobs: tuple[str, str]
     shares: dict[str, float]

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from allocsolve.instances.generators.draw import Draw
 from allocsolve.instances.generators.settings import Setting, Value, Values, read_settings
 from allocsolve.models.errors import UsageError, suggest
-from allocsolve.models.fair.data import GpuType, Job
+from allocsolve.models.fair.data import Job, ResourceType
 from allocsolve.models.fair.problem import FairProblem
 
 __all__ = ["FAIR_FAMILIES", "FairFamily", "generate_fair"]
@@ -18,8 +18,8 @@ __all__ = ["FAIR_FAMILIES", "FairFamily", "generate_fair"]
 Build: TypeAlias = Callable[[Draw, int, Values], FairProblem]
 
 _MOST_JOBS = 1_000_000
-_TYPES = Setting("types", 3, 1, 64, "types of GPU")
-_LOAD = Setting("load", 16.0, 0.01, 1000, "GPUs asked for over those in stock")
+_TYPES = Setting("types", 3, 1, 64, "types of resource")
+_LOAD = Setting("load", 16.0, 0.01, 1000, "units asked for over those in stock")
 _WEIGHTS = Setting("max_weight", 5, 1, 1000, "largest weight")
 
 
@@ -39,7 +39,7 @@ def _cluster(draw: Draw, jobs: int, values: Values) -> FairProblem:
     gangs = [draw.choice((1, 2, 4)) for _ in range(jobs)]
     count = max(1, round(sum(gangs) / values.number("load") / types))
     return FairProblem(
-        types=[GpuType(id=f"type{j}", count=count, cost=j + 1) for j in range(types)],
+        types=[ResourceType(id=f"type{j}", count=count, cost=j + 1) for j in range(types)],
         jobs=[
             Job(
                 id=f"job{i}",

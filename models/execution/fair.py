@@ -79,7 +79,7 @@ def simulate(
         ``mean_completion_time``, ``jobs`` (mean and mean finish-time ratio of each job, and
         quantiles of its first ``detailed`` replications), ``worst_finish_time_ratio`` (mean over
         the replications, null without isolated times), ``never_done`` (jobs that end in no
-        replication) and ``restart_time`` (GPU-time, which is also ``wasted_work``). Means that are
+        replication) and ``restart_time`` (unit-time, which is also ``wasted_work``). Means that are
         infinite are null, with ``infinite`` true beside them.
 
     Raises

@@ -65,7 +65,7 @@ def _play(
     Returns
     -------
     tuple of float64 (n,) and (m,)
-        When each job ends, infinite for never, and the GPU-time held of each type.
+        When each job ends, infinite for never, and the unit-time held of each type.
     """
     jobs = arrays.jobs
     left, time = jobs.remaining.copy(), 0.0

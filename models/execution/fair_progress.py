@@ -1,7 +1,7 @@
 """How jobs progress under shares or rounds on types that straggle, for many replications.
 
 A law is the factor by which work on a type takes longer. Under shares one factor is drawn
-for each job and type (the GPUs that a job holds are slow or not), in rounds one for each job
+for each job and type (the units that a job holds are slow or not), in rounds one for each job
 and round. Draws depend on seed, job, type or round, and replication only, so that answers are
 compared on common random numbers.
 """
@@ -65,7 +65,7 @@ class JobEnds:
     end
         float64 (replications,), infinite where it never ends.
     held
-        By type, GPU-time that it holds, float64 (replications,).
+        By type, unit-time that it holds, float64 (replications,).
     lost
         float64 (replications,), part of that lost to restarts.
     """
@@ -197,9 +197,9 @@ class _Track:
 
 
 def ends_under_runs(answer: FairAnswer, draws: Draws) -> list[JobEnds]:
-    """Let each job run once on its type, in the order of planned starts on whole GPUs.
+    """Let each job run once on its type, in the order of planned starts on whole units.
 
-    A job starts when its gang of GPUs is free: those of the type that are free first.
+    A job starts when its gang of units is free: those of the type that are free first.
     """
     arrays, count = answer.problem.arrays, draws.count
     jobs = arrays.jobs

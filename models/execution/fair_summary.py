@@ -34,9 +34,9 @@ class Totals:
     ratio
         Mean of the worst finish-time ratio, None without isolated times.
     held
-        float64 (types,), mean share of the GPU-time up to the makespan that is held.
+        float64 (types,), mean share of the unit-time up to the makespan that is held.
     lost
-        Mean GPU-time that restarts take.
+        Mean unit-time that restarts take.
     jobs
         What is told of each job.
     never

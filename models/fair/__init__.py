@@ -1,1 +1,1 @@
-"""Fair division of exchangeable GPU types: what is asked, what an answer is, how it is judged."""
+"""Fair division of exchangeable resources: what is asked, what an answer is, how it is judged."""

@@ -29,7 +29,7 @@ class JobShares:
 
 @dataclass(frozen=True)
 class PairShares:
-    """The shares of time in which two jobs share GPUs, by type id."""
+    """The shares of time in which two jobs share units, by type id."""
 
     jobs: tuple[str, str]
     shares: Mapping[str, float]

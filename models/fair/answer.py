@@ -25,7 +25,7 @@ IDLE = -1
 
 @dataclass(frozen=True)
 class Run:
-    """A job from start to end on GPUs of one type; ``job`` and ``type`` are positions."""
+    """A job from start to end on units of one type; ``job`` and ``type`` are positions."""
 
     job: int
     type: int
@@ -49,7 +49,7 @@ class FairAnswer:
         float64 (n,), the same for the time cap of each job.
     job_prices
         float64 (n,), what a unit of utility of each job is worth in these prices; needed as
-        a certificate only where pairs share GPUs.
+        a certificate only where pairs share units.
     levels
         float64, the levels of a leximin answer in ascending order, or what the objective
         defines.

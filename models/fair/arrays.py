@@ -67,7 +67,7 @@ class FairArrays:
 
     @property
     def gang(self) -> FloatArray:
-        """float64 (n,), GPUs that a job holds at once."""
+        """float64 (n,), units that a job holds at once."""
         return self.jobs.gang
 
     @cached_property

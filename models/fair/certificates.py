@@ -3,7 +3,7 @@
 Nothing is shared with a solver. Prices p >= 0 of the types are enough: dualising the
 capacities leaves a problem for each job alone, solved in closed form (see
 :mod:`allocsolve.models.fair.responses`). With time prices too, and for jobs that may share
-GPUs, the weighted sum ``sum y_i U_i <= p.c + sum time prices`` bounds every objective.
+units, the weighted sum ``sum y_i U_i <= p.c + sum time prices`` bounds every objective.
 Any non-negative numbers give a valid bound; those of an optimal answer give its value.
 Sources: Eisenberg, Gale, 1959; Boyd, Vandenberghe, "Convex Optimization", 2004, chapter 5.
 """
@@ -120,7 +120,7 @@ def price_bound(
     -------
     float
         Not below the best value of an objective that is maximised, not above that of one
-        that is minimised, up to rounding. With pairs that share GPUs prices alone prove
+        that is minimised, up to rounding. With pairs that share units prices alone prove
         nothing: the bound is infinite, or 0 for an objective that is minimised.
     """
     rows = counted(problem.arrays)

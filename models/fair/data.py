@@ -17,9 +17,9 @@ __all__ = [
     "Entity",
     "FairDocument",
     "Goal",
-    "GpuType",
     "Job",
     "Pair",
+    "ResourceType",
     "Rounds",
 ]
 
@@ -28,15 +28,15 @@ class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """A strict, immutable record."""
 
 
-class GpuType(_Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A type of GPU, or another resource that jobs demand.
+class ResourceType(_Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A type of exchangeable machines, or another resource that jobs demand.
 
     Attributes
     ----------
     count
         How many there are, any finite number from 0; rounds need a whole number.
     cost
-        Price of one GPU for one unit of time.
+        Price of one unit for one unit of time.
     runtime
         Law of the factor by which work on this type takes longer than planned; only the
         execution model uses it.
@@ -54,7 +54,7 @@ class Job(_Record, frozen=True, kw_only=True, omit_defaults=True):
     Attributes
     ----------
     throughput
-        Progress per unit of time on each type, with all GPUs of its gang; a type that is
+        Progress per unit of time on each type, with all units of its gang; a type that is
         not named gives none.
     demand
         Amount of each resource that one unit of progress holds (Leontief); beside
@@ -62,7 +62,7 @@ class Job(_Record, frozen=True, kw_only=True, omit_defaults=True):
     weight
         Importance, above 0.
     gang
-        GPUs that it holds at once on whichever type.
+        Units that it holds at once on whichever type.
     entity
         Id of the entity that it belongs to.
     elapsed, remaining, isolated
@@ -98,14 +98,14 @@ class Entity(_Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Pair(_Record, frozen=True, kw_only=True):
-    """Two jobs that may share GPUs, with the throughput of each while they do."""
+    """Two jobs that may share units, with the throughput of each while they do."""
 
     jobs: tuple[str, str]
     throughput: dict[str, tuple[Number, Number]]
 
 
 class Rounds(_Record, frozen=True, kw_only=True, omit_defaults=True):
-    """Whole GPUs for whole rounds of time.
+    """Whole units for whole rounds of time.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class FairDocument(_Record, frozen=True, kw_only=True, omit_defaults=True):
 
     schema: Literal["allocsolve.instance/1"]
     kind: Literal["fair"]
-    types: list[GpuType]
+    types: list[ResourceType]
     jobs: list[Job]
     name: str = ""
     time_cap: bool = True

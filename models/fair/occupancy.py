@@ -1,4 +1,4 @@
-"""Whole GPUs in rounds and runs, as the checker judges them."""
+"""Whole units in rounds and runs, as the checker judges them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def judge_rounds(answer: FairAnswer) -> Iterator[Violation]:
 
 
 def judge_runs(answer: FairAnswer, *, required: bool) -> Iterator[Violation]:
-    """Yield what is wrong with uninterrupted runs: how often, how long, on how many GPUs."""
+    """Yield what is wrong with uninterrupted runs: how often, how long, on how many units."""
     if answer.runs is None:
         if required:
             yield Violation("runs", "the objective asks for runs, but there are none")

@@ -19,7 +19,7 @@ from allocsolve.models.fair.columns import (
     columns_of,
     float_array,
 )
-from allocsolve.models.fair.data import Entity, FairDocument, Goal, GpuType, Job, Pair, Rounds
+from allocsolve.models.fair.data import Entity, FairDocument, Goal, Job, Pair, ResourceType, Rounds
 from allocsolve.models.fair.settings import Settings, check_goal, goal_of
 from allocsolve.models.fair.validate import (
     check_columns,
@@ -63,7 +63,7 @@ class FairProblem:
         If rounds are asked for without whole counts or without the time cap.
     """
 
-    types: Sequence[GpuType]
+    types: Sequence[ResourceType]
     jobs: Sequence[Job]
     entities: Sequence[Entity] = ()
     pairs: Sequence[Pair] = ()
@@ -140,7 +140,7 @@ class FairProblem:
         data = _columns_from(table, columns or {}, len(entities))
         return cls(
             types=[
-                GpuType(id=token, count=count, cost=each)
+                ResourceType(id=token, count=count, cost=each)
                 for token, count, each in zip(names, stock, price, strict=True)
             ],
             jobs=JobTable(names, data, ids, entities),

@@ -15,7 +15,7 @@ def utilities(
 ) -> FloatArray:
     """Return the utility of each job, float64 (n,).
 
-    ``sum_j throughput[i, j] x[i, j]``, and what the job gains from shared GPUs. A job with
+    ``sum_j throughput[i, j] x[i, j]``, and what the job gains from shared units. A job with
     demands gets the least of that (if it has throughput) and ``x[i, r] / demand[i, r]`` over
     the resources that it demands (Leontief; Ghodsi et al., "Dominant Resource Fairness",
     NSDI 2011).
@@ -43,7 +43,7 @@ def utilities(
 def loads(
     arrays: FairArrays, shares: FloatArray, pair_shares: FloatArray | None = None
 ) -> FloatArray:
-    """Return how many GPUs of each type are held on average, float64 (m,)."""
+    """Return how many units of each type are held on average, float64 (m,)."""
     held: FloatArray = arrays.gang @ shares
     if pair_shares is not None and len(pair_shares):
         held = held + arrays.gang[arrays.pair_jobs[:, 0]] @ pair_shares

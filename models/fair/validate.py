@@ -12,7 +12,7 @@ from allocsolve.models.errors import InputError, UsageError
 from allocsolve.models.exact import Number
 from allocsolve.models.fair.arrays import FairArrays
 from allocsolve.models.fair.columns import JobColumns
-from allocsolve.models.fair.data import Entity, GpuType, Pair, Rounds
+from allocsolve.models.fair.data import Entity, Pair, ResourceType, Rounds
 from allocsolve.models.fields import Known, is_real
 from allocsolve.models.nodes import law_from
 
@@ -68,7 +68,7 @@ def _number(value: Number | None, owner: str, path: str, range_: _Range = _AMOUN
     return known
 
 
-def check_type(kind: GpuType, path: str) -> tuple[float, float]:
+def check_type(kind: ResourceType, path: str) -> tuple[float, float]:
     """Return count and cost of a type.
 
     Raises
@@ -195,15 +195,15 @@ def check_pair(
 def _refuse_demand(columns: JobColumns, job: int, owner: str, path: str) -> None:
     if columns.demand is not None and columns.demand[job].any():
         raise InputError(
-            f"{owner}: a job with demand cannot share GPUs",
+            f"{owner}: a job with demand cannot share units",
             allowed="jobs with throughput only",
             remedy="delete the pair or the demand",
             path=f"{path}.jobs",
         )
 
 
-def check_rounds(rounds: Rounds, types: Sequence[GpuType], *, time_cap: bool) -> None:
-    """Check that whole-GPU rounds make sense.
+def check_rounds(rounds: Rounds, types: Sequence[ResourceType], *, time_cap: bool) -> None:
+    """Check that whole-unit rounds make sense.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def check_rounds(rounds: Rounds, types: Sequence[GpuType], *, time_cap: bool) ->
     fractional = [kind.id for kind in types if not float(kind.count).is_integer()]
     if fractional or not time_cap:
         why = f"type '{fractional[0]}' has no whole count" if fractional else "time_cap is false"
-        raise UsageError(f"rounds hand out whole GPUs: they need whole counts and time_cap; {why}")
+        raise UsageError(f"rounds hand out whole units: they need whole counts and time_cap; {why}")
 
 
 def find_notes(arrays: FairArrays, ids: Sequence[str], types: Sequence[str]) -> Iterator[str]:
@@ -244,8 +244,8 @@ def find_notes(arrays: FairArrays, ids: Sequence[str], types: Sequence[str]) -> 
         if large:
             named = _listed([ids[i] for i in large[:_NAMED]], len(large))
             yield (
-                f"{named} needs more GPUs at once than the {arrays.capacity[j]:g} of type "
-                f"{types[j]}: a time share of it is an average that no whole GPUs give"
+                f"{named} needs more units at once than the {arrays.capacity[j]:g} of type "
+                f"{types[j]}: a time share of it is an average that no whole units give"
             )
 
 

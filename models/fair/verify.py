@@ -24,7 +24,7 @@ def verify_reason(problem: FairProblem, reason: Reason) -> bool:
     """Tell whether a reason proves that the instance has no answer.
 
     A :class:`SolverProof` has no argument that could be checked: it is accepted as the claim
-    that it is. With pairs that share GPUs a conflict cannot be verified and is not accepted.
+    that it is. With pairs that share units a conflict cannot be verified and is not accepted.
     """
     if isinstance(reason, SolverProof):
         return True

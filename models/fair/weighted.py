@@ -1,4 +1,4 @@
-"""Bounds from prices and time prices through one inequality, with pairs that share GPUs too.
+"""Bounds from prices and time prices through one inequality, with pairs that share units too.
 
 For prices p, time prices l and unit prices y with ``y_i u_ij <= gang_i p_j + l_i`` for every
 job and type, and the same summed over the two jobs of a pair, every allocation satisfies

@@ -80,7 +80,7 @@ def _choice(
 ) -> tuple[int, int, float, int]:
     """Return two types, the part on the second (on the first for ``PART``), the sort.
 
-    ``weight`` is gain for a GPU of the gang; a negative one asks for the utility ``wanted``.
+    ``weight`` is gain for a unit of the gang; a negative one asks for the utility ``wanted``.
     """
     j = _first_type(pace, i, prices)
     gains = weight >= 0
@@ -126,7 +126,7 @@ def _stays_both(
 ) -> bool:
     """Whether two types all the time stay best.
 
-    ``ends`` is gain for a GPU of the gang, least and most utility that is wanted.
+    ``ends`` is gain for a unit of the gang, least and most utility that is wanted.
     """
     low, high = box.low, box.high
     least, most = low[k] - high[j], high[k] - low[j]

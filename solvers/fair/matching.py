@@ -1,10 +1,10 @@
-"""Method ``matching``: least mean completion time of jobs that run on one GPU each.
+"""Method ``matching``: least mean completion time of jobs that run on one unit each.
 
-A job that is the k-th from the end on its GPU adds k times its duration to the sum of all
+A job that is the k-th from the end on its unit adds k times its duration to the sum of all
 ends, so jobs and places (type, k) form an assignment problem. Sources: Bruno, Coffman, Sethi,
 "Scheduling Independent Tasks to Reduce Mean Finishing Time", Communications of the ACM 17,
 1974; Le et al., "AlloX: Compute Allocation in Hybrid Clusters", EuroSys 2020.
-Gangs of equal size run on groups of GPUs in the same way. With gangs of several sizes there is
+Gangs of equal size run on groups of units in the same way. With gangs of several sizes there is
 no such structure: the shortest jobs start first where they end first, without a guarantee.
 """
 
@@ -79,7 +79,7 @@ def _durations(problem: FairProblem) -> tuple[IntArray, FloatArray]:
 
 
 def _matched(problem: FairProblem, rows: IntArray, time: FloatArray, gang: float) -> list[Run]:
-    """Match jobs with places counted from the end of each group of GPUs."""
+    """Match jobs with places counted from the end of each group of units."""
     from scipy.optimize import linear_sum_assignment
 
     n = len(rows)

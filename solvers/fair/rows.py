@@ -33,7 +33,7 @@ _FAIR = frozenset(
         FairFeature.NO_TIME_CAP,
     }
 )
-"""Everything but whole-GPU rounds."""
+"""Everything but whole-unit rounds."""
 
 _CONVEX = (
     "max_min",
@@ -96,7 +96,7 @@ ROWS: tuple[Row, ...] = (
         honours=frozenset({FairFeature.GANGS, FairFeature.ENTITIES, FairFeature.DEADLINES}),
         objectives=("completion_time",),
         target="matching:solve",
-        description="jobs one after another on each GPU by bipartite matching",
+        description="jobs one after another on each unit by bipartite matching",
     ),
     Row(
         name="partial_allocation",

@@ -14,7 +14,7 @@ from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.dag.data import Mode, Task
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
-from allocsolve.models.fair.data import GpuType, Job
+from allocsolve.models.fair.data import Job, ResourceType
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.nodes import Law
 from allocsolve.report.bounds import decode_bounds, encode_bounds
@@ -40,7 +40,9 @@ def test_bounds_of_fair_problems(objective: str, sense: str, value: float) -> No
         Job(id="0", throughput={"a": 2, "b": 1}, remaining=8),
         Job(id="1", throughput={"a": 1, "b": 3}, remaining=3),
     ]
-    problem = FairProblem(types=[GpuType(id="a", count=1), GpuType(id="b", count=1)], jobs=jobs)
+    problem = FairProblem(
+        types=[ResourceType(id="a", count=1), ResourceType(id="b", count=1)], jobs=jobs
+    )
     report = allocsolve.bound(problem, objective, options={"normalise": "none"})
     assert (report.kind, report.objective, report.sense) == ("fair", objective, sense)
     numbers = [float(entry.value) for entry in report.bounds]

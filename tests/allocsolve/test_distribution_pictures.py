@@ -24,7 +24,7 @@ from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import UsageError
 from allocsolve.models.fair.answer import FairAnswer
-from allocsolve.models.fair.data import GpuType, Job
+from allocsolve.models.fair.data import Job, ResourceType
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.nodes import Law, Lognormal
 from allocsolve.plots import completion, ecdf, fits, replication_gantt, shares
@@ -171,7 +171,7 @@ def test_shares_are_drawn(count: int) -> None:
     """A bar for each job, or for the worst off where there are many."""
     problem = FairProblem(
         name="cluster",
-        types=[GpuType(id="v100", count=1), GpuType(id="k80", count=2)],
+        types=[ResourceType(id="v100", count=1), ResourceType(id="k80", count=2)],
         jobs=[Job(id=f"j{i}", throughput={"v100": 10, "k80": 1 + i}) for i in range(count)],
     )
     image = _texts(shares(FairAnswer(problem, np.full((count, 2), 1 / count))))

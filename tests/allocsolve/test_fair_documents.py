@@ -11,7 +11,7 @@ from allocsolve.models.errors import InputError
 from allocsolve.models.fair.allocation import place
 from allocsolve.models.fair.answer import FairAnswer, Run
 from allocsolve.models.fair.check import check
-from allocsolve.models.fair.data import GpuType, Job, Pair
+from allocsolve.models.fair.data import Job, Pair, ResourceType
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.report.codec import builtins, decode, encode
 from allocsolve.report.fair import (
@@ -21,7 +21,7 @@ from allocsolve.report.fair import (
 )
 
 PROBLEM = FairProblem(
-    types=[GpuType(id="v100", count=1), GpuType(id="k80", count=2)],
+    types=[ResourceType(id="v100", count=1), ResourceType(id="k80", count=2)],
     jobs=[
         Job(id="1", throughput={"v100": 10, "k80": 1}),
         Job(id="2", throughput={"v100": 6, "k80": 3}),

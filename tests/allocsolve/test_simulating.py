@@ -27,7 +27,7 @@ from allocsolve.models.errors import CheckFailed, InputError, NoSolution, UsageE
 from allocsolve.models.execution.policies import KeepPlan
 from allocsolve.models.execution.rounds import Cancelled
 from allocsolve.models.fair.answer import FairAnswer
-from allocsolve.models.fair.data import GpuType, Job
+from allocsolve.models.fair.data import Job, ResourceType
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.kernels import KernelSet
 from allocsolve.models.nodes import Exponential, Law, Pareto
@@ -76,7 +76,7 @@ def fair() -> FairProblem:
     """Two jobs on two types."""
     return FairProblem(
         name="two",
-        types=[GpuType(id="v", count=1), GpuType(id="k", count=2)],
+        types=[ResourceType(id="v", count=1), ResourceType(id="k", count=2)],
         jobs=[
             Job(id="a", throughput={"v": 10, "k": 1}, remaining=38),
             Job(id="b", throughput={"v": 6, "k": 3}, remaining=38),

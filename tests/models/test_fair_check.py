@@ -21,7 +21,7 @@ from allocsolve.models.fair.allocation import (
 )
 from allocsolve.models.fair.answer import FairAnswer, Run
 from allocsolve.models.fair.check import RULES, check, check_claims, verify_reason
-from allocsolve.models.fair.data import GpuType, Job, Pair
+from allocsolve.models.fair.data import Job, Pair, ResourceType
 from allocsolve.models.fair.objectives import evaluate
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.reason_types import SloConflict
@@ -30,7 +30,7 @@ from allocsolve.models.fair.settings import Settings
 from allocsolve.models.result import SolverProof, Status
 
 PROBLEM = FairProblem(
-    types=[GpuType(id="a", count=1), GpuType(id="b", count=2)],
+    types=[ResourceType(id="a", count=1), ResourceType(id="b", count=2)],
     jobs=[
         Job(id="1", throughput={"a": 10, "b": 1}, remaining=1),
         Job(id="2", throughput={"a": 6, "b": 3}, remaining=1),
@@ -232,16 +232,16 @@ def test_wrong_claims_are_found(answer: FairAnswer | None, changes: Any, rule: s
 
 
 def slo(*needs: tuple[float, float]) -> FairProblem:
-    """Build jobs of pace 1 on one GPU with remaining work and deadline."""
+    """Build jobs of pace 1 on one unit with remaining work and deadline."""
     jobs = [
         Job(id=str(i), throughput={"g": 1}, remaining=work, deadline=by)
         for i, (work, by) in enumerate(needs)
     ]
-    return FairProblem(types=[GpuType(id="g", count=1, cost=1)], jobs=jobs)
+    return FairProblem(types=[ResourceType(id="g", count=1, cost=1)], jobs=jobs)
 
 
 def test_conflicts_of_deadlines_are_verified() -> None:
-    """Jobs that need 0.6 GPUs each cannot share one; a price proves it, one of them does not."""
+    """Jobs that need 0.6 units each cannot share one; a price proves it, one of them does not."""
     problem = slo((6, 10), (6, 10), (1, 100))
     assert verify_reason(problem, SloConflict(jobs=["0", "1"], prices={"g": 1.0}))
     assert not verify_reason(problem, SloConflict(jobs=["0", "2"], prices={"g": 1.0}))

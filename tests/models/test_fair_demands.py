@@ -12,7 +12,7 @@ from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.bounds import lower_bounds
 from allocsolve.models.fair.certificates import price_bound
 from allocsolve.models.fair.check import check
-from allocsolve.models.fair.data import GpuType, Job
+from allocsolve.models.fair.data import Job, ResourceType
 from allocsolve.models.fair.envy import envy_ratios
 from allocsolve.models.fair.objectives import alone, evaluate, scale
 from allocsolve.models.fair.problem import FairProblem
@@ -22,9 +22,9 @@ from allocsolve.models.fair.weighted import weighted_bound
 from allocsolve.models.nodes import Exponential, Pareto
 
 TYPES = [
-    GpuType(id="fast", count=1),
-    GpuType(id="slow", count=2),
-    GpuType(id="memory", count=12),
+    ResourceType(id="fast", count=1),
+    ResourceType(id="slow", count=2),
+    ResourceType(id="memory", count=12),
 ]
 JOBS = [
     Job(id="mixed", throughput={"fast": 4, "slow": 1}, demand={"memory": 2}, remaining=4),
@@ -90,7 +90,7 @@ def test_amounts_of_a_resource_are_no_time() -> None:
 
 
 def test_envy_of_a_bundle_needs_all_that_is_demanded() -> None:
-    """Nobody envies memory without GPUs, and the store envies the memory of the mixed job."""
+    """Nobody envies memory without units, and the store envies the memory of the mixed job."""
     answer = FairAnswer(PROBLEM, np.array([[1.0, 0, 8], [0, 1, 0], [0, 0, 4]]))
     ratio, envied = envy_ratios(answer)
     assert ratio.tolist() == [0.0, 1.5, 2.0]

@@ -15,7 +15,7 @@ from allocsolve.models.execution.fair import simulate
 from allocsolve.models.execution.request import SimulationRequest
 from allocsolve.models.execution.rounds import Cancelled
 from allocsolve.models.fair.answer import FairAnswer, Run
-from allocsolve.models.fair.data import GpuType, Job, Rounds
+from allocsolve.models.fair.data import Job, ResourceType, Rounds
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.nodes import Bimodal, Exponential, Law, Pareto, Weibull
 
@@ -25,7 +25,7 @@ ONCE = SimulationRequest()
 def cluster(*works: float, count: float = 1, **fields: Any) -> FairProblem:
     """Build jobs of pace 2 on one type."""
     jobs = [Job(id=str(i), throughput={"g": 2}, remaining=w) for i, w in enumerate(works)]
-    return FairProblem(types=[GpuType(id="g", count=count)], jobs=jobs, **fields)
+    return FairProblem(types=[ResourceType(id="g", count=count)], jobs=jobs, **fields)
 
 
 def jobs_of(simulation: Any) -> Any:
@@ -72,7 +72,7 @@ def test_jobs_arrive_under_a_policy() -> None:
         Job(id="0", throughput={"g": 2}, remaining=20),
         Job(id="1", throughput={"g": 2}, remaining=10, arrival=5),
     ]
-    problem = FairProblem(types=[GpuType(id="g", count=1)], jobs=jobs)
+    problem = FairProblem(types=[ResourceType(id="g", count=1)], jobs=jobs)
     found = FairAnswer(problem, np.array([[0.5], [0.5]]))
     (result,) = simulate(problem, [found], ONCE, policy=Equal())
     assert [jobs_of(result)[i]["mean"] for i in "01"] == [15.0, 10.0]
@@ -110,8 +110,8 @@ def test_the_mean_under_a_law_is_that_of_the_law() -> None:
 def test_laws_of_the_types_are_used() -> None:
     """A type that is always three times slower triples the time spent on it."""
     types = [
-        GpuType(id="good", count=1),
-        GpuType(id="slow", count=1, runtime=Law(law="deterministic", value=3)),
+        ResourceType(id="good", count=1),
+        ResourceType(id="slow", count=1, runtime=Law(law="deterministic", value=3)),
     ]
     job = Job(id="j", throughput={"good": 1, "slow": 3}, remaining=10)
     problem = FairProblem(types=types, jobs=[job])
@@ -122,7 +122,7 @@ def test_laws_of_the_types_are_used() -> None:
 
 def test_an_infinite_mean_is_reported_as_infinite() -> None:
     """Pareto with index 1 on one type has no mean; on two types the indices add up."""
-    types = [GpuType(id="a", count=1), GpuType(id="b", count=1)]
+    types = [ResourceType(id="a", count=1), ResourceType(id="b", count=1)]
     job = Job(id="j", throughput={"a": 1, "b": 1}, remaining=10)
     problem = FairProblem(types=types, jobs=[job])
     request = SimulationRequest(replications=100, law=Pareto(shape=1.0, scale=1.0))
@@ -188,7 +188,7 @@ def test_rounds_restart_where_a_job_moves(work: float, arrival: float) -> None:
         Job(id="1", throughput={"g": 1}, remaining=0),
     ]
     problem = FairProblem(
-        types=[GpuType(id="g", count=1)],
+        types=[ResourceType(id="g", count=1)],
         jobs=jobs,
         rounds=Rounds(count=3, restart=4, length=20),
     )
@@ -214,7 +214,7 @@ def test_rounds_straggle_round_by_round() -> None:
 
 
 def test_runs_wait_for_whole_gpus() -> None:
-    """Shortest first on one GPU; a slowdown of the first delays the second."""
+    """Shortest first on one unit; a slowdown of the first delays the second."""
     problem = cluster(4, 2)
     runs = (Run(1, 0, 0.0, 1.0), Run(0, 0, 1.0, 3.0))
     found = FairAnswer(problem, np.zeros((2, 1)), runs=runs)
@@ -311,8 +311,8 @@ def test_an_interrupt_keeps_the_rounds_that_are_done() -> None:
 def test_infinite_means_of_jobs_are_null(shape: float, infinite: bool) -> None:
     """Samples of a law without a mean have one, which would be believed; quantiles remain."""
     types = [
-        GpuType(id="a", count=1, runtime=Law(law="pareto", shape=shape, scale=1)),
-        GpuType(id="b", count=1),
+        ResourceType(id="a", count=1, runtime=Law(law="pareto", shape=shape, scale=1)),
+        ResourceType(id="b", count=1),
     ]
     jobs = [Job(id=i, throughput={"a": 1, "b": 1}, remaining=10) for i in "xy"]
     problem = FairProblem(types=types, jobs=jobs)
@@ -338,11 +338,11 @@ def test_runs_of_a_law_without_a_mean_have_none() -> None:
 
 
 def test_restarts_are_wasted_work() -> None:
-    """Two GPUs of a gang wait 4 s in each of the four cycles that 64 s of work take."""
+    """Two units of a gang wait 4 s in each of the four cycles that 64 s of work take."""
     job = Job(id="0", throughput={"g": 1}, remaining=64, gang=2)
     other = Job(id="1", throughput={"g": 1}, remaining=0)
     problem = FairProblem(
-        types=[GpuType(id="g", count=2)],
+        types=[ResourceType(id="g", count=2)],
         jobs=[job, other],
         rounds=Rounds(count=2, restart=4, length=20),
     )
@@ -352,10 +352,10 @@ def test_restarts_are_wasted_work() -> None:
 
 
 def test_demands_and_pairs_progress_too() -> None:
-    """A Leontief job is as slow as its scarcest part; two jobs share one GPU."""
+    """A Leontief job is as slow as its scarcest part; two jobs share one unit."""
     from allocsolve.models.fair.data import Pair
 
-    types = [GpuType(id="c", count=9), GpuType(id="m", count=18)]
+    types = [ResourceType(id="c", count=9), ResourceType(id="m", count=18)]
     leontief = FairProblem(types=types, jobs=[Job(id="a", demand={"c": 1, "m": 4}, remaining=30)])
     (result,) = simulate(leontief, [FairAnswer(leontief, np.array([[4.0, 12.0]]))], ONCE)
     assert result.mean == 10.0

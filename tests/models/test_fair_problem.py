@@ -13,12 +13,12 @@ import pytest
 from allocsolve.models.errors import InputError, UsageError
 from allocsolve.models.fair.classes import classes_of
 from allocsolve.models.fair.columns import JobTable
-from allocsolve.models.fair.data import Entity, Goal, GpuType, Job, Pair, Rounds
+from allocsolve.models.fair.data import Entity, Goal, Job, Pair, ResourceType, Rounds
 from allocsolve.models.fair.problem import FairFeature, FairProblem
 from allocsolve.models.fair.settings import Settings
 from allocsolve.models.nodes import Law
 
-TYPES = (GpuType(id="a", count=2, cost=1.5), GpuType(id="b", count=Decimal("0.5")))
+TYPES = (ResourceType(id="a", count=2, cost=1.5), ResourceType(id="b", count=Decimal("0.5")))
 JOBS = (
     Job(id="x", throughput={"a": 2, "b": Fraction(1, 3)}, remaining=5),
     Job(id="y", throughput={"b": 4.0}, gang=2, weight=3, deadline=9, remaining=1),
@@ -38,17 +38,17 @@ def job(**fields: Any) -> list[Job]:
 
 BAD = [
     (
-        {"types": [GpuType(id="a", count=float("inf"))]},
+        {"types": [ResourceType(id="a", count=float("inf"))]},
         ["type 'a'", "count", "finite"],
         "$.types[0].count",
     ),
-    ({"types": [GpuType(id="a", count=-1)]}, ["count is -1"], "$.types[0].count"),
-    ({"types": [GpuType(id="a", count=10**400)]}, ["count"], "$.types[0].count"),
-    ({"types": [GpuType(id="a", count="3")]}, ["count is 3"], "$.types[0].count"),  # type: ignore[arg-type]  # deliberately wrong
-    ({"types": [GpuType(id="a", count=1, cost=float("nan"))]}, ["cost"], "$.types[0].cost"),
+    ({"types": [ResourceType(id="a", count=-1)]}, ["count is -1"], "$.types[0].count"),
+    ({"types": [ResourceType(id="a", count=10**400)]}, ["count"], "$.types[0].count"),
+    ({"types": [ResourceType(id="a", count="3")]}, ["count is 3"], "$.types[0].count"),  # type: ignore[arg-type]  # deliberately wrong
+    ({"types": [ResourceType(id="a", count=1, cost=float("nan"))]}, ["cost"], "$.types[0].cost"),
     ({"types": [*TYPES, TYPES[0]]}, ["duplicate type id 'a'"], "$.types[2].id"),
     (
-        {"types": [GpuType(id="a", count=1, runtime=Law(law="expo"))]},
+        {"types": [ResourceType(id="a", count=1, runtime=Law(law="expo"))]},
         ["expo"],
         "$.types[0].runtime",
     ),
@@ -107,12 +107,12 @@ def test_bad_data_is_refused_by_name(changes: Any, words: list[str], path: str) 
     [
         pytest.param({"types": [*TYPES]}, id="a fractional count"),
         pytest.param(
-            {"types": [TYPES[0], GpuType(id="b", count=1)], "time_cap": False}, id="no cap"
+            {"types": [TYPES[0], ResourceType(id="b", count=1)], "time_cap": False}, id="no cap"
         ),
     ],
 )
 def test_rounds_need_whole_counts_and_the_time_cap(changes: Any) -> None:
-    """Half a GPU cannot be handed out for a round: a refused request, not bad data."""
+    """Half a unit cannot be handed out for a round: a refused request, not bad data."""
     with pytest.raises(UsageError, match="whole"):
         fair(rounds=Rounds(count=2), **changes)
 
@@ -136,12 +136,12 @@ def test_arrays_hold_the_numbers_of_the_records() -> None:
 def test_what_is_odd_is_warned_of() -> None:
     """Jobs without value, types without stock and gangs above the stock are legal."""
     jobs = [*JOBS, Job(id="zero", throughput={"a": 0}), *[Job(id=f"n{i}") for i in range(6)]]
-    notes = fair(jobs=jobs, types=[*TYPES, GpuType(id="none", count=0)]).warnings
+    notes = fair(jobs=jobs, types=[*TYPES, ResourceType(id="none", count=0)]).warnings
     assert "none has no stock: nothing of it can be allocated" in notes
     assert any(
         text.startswith("zero, n0, n1, n2, n3 and 2 more cannot get positive") for text in notes
     )
-    assert any("y needs more GPUs at once than the 0.5 of type b" in text for text in notes)
+    assert any("y needs more units at once than the 0.5 of type b" in text for text in notes)
     assert fair(jobs=[JOBS[0]]).warnings == ()
 
 

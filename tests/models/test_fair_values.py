@@ -14,7 +14,7 @@ from allocsolve.models.fair.answer import FairAnswer, Run
 from allocsolve.models.fair.certificates import certified_bound, price_bound
 from allocsolve.models.fair.check import check
 from allocsolve.models.fair.claims import price_gap
-from allocsolve.models.fair.data import GpuType, Job
+from allocsolve.models.fair.data import Job, ResourceType
 from allocsolve.models.fair.envy import envy_ratios
 from allocsolve.models.fair.mechanisms import partial_allocation_factors
 from allocsolve.models.fair.objectives import evaluate, gap, levels
@@ -38,7 +38,7 @@ def build(
         _job(str(i), row, demand, {k: v[i] for k, v in columns.items()})
         for i, row in enumerate(table)
     ]
-    types = [GpuType(id=f"g{j}", count=count) for j, count in enumerate(stock)]
+    types = [ResourceType(id=f"g{j}", count=count) for j, count in enumerate(stock)]
     return FairProblem(types=types, jobs=jobs, time_cap=cap)
 
 
@@ -143,7 +143,7 @@ def test_time_capped_market() -> None:
 
 
 def test_gangs_count_in_the_capacity_of_max_min() -> None:
-    """Example E10: a gang of two on two GPUs beside a job on one, level 1."""
+    """Example E10: a gang of two on two units beside a job on one, level 1."""
     problem = build([[2], [1]], [2], cap=True, gang=[2, 1])
     found = answer(problem, [[0.5], [1]])
     assert evaluate(found, "max_min", RAW) == 1
@@ -161,7 +161,7 @@ def test_leximin_lists_every_level() -> None:
 
 
 def test_finish_time_fairness() -> None:
-    """Example E14: half of one GPU each gives both jobs exactly their isolated time."""
+    """Example E14: half of one unit each gives both jobs exactly their isolated time."""
     problem = build(
         [[1], [1]], [1], cap=True, isolated=[200, 600], elapsed=[100, 0], remaining=[50, 300]
     )
@@ -224,7 +224,7 @@ def test_dominant_resource_fairness(weights: Any, tasks: Any, level: Any, prices
 
 def test_cost_with_deadlines() -> None:
     """The dearer type is bought only as far as the deadline asks for it."""
-    types = [GpuType(id="slow", count=1, cost=1), GpuType(id="fast", count=1, cost=5)]
+    types = [ResourceType(id="slow", count=1, cost=1), ResourceType(id="fast", count=1, cost=5)]
     job = Job(id="j", throughput={"slow": 1, "fast": 3}, remaining=20, deadline=10)
     problem = FairProblem(types=types, jobs=[job])
     found = answer(problem, [[0.5, 0.5]])
@@ -235,7 +235,7 @@ def test_cost_with_deadlines() -> None:
 
 def test_cost_without_deadlines_is_throughput_per_cost() -> None:
     """One pair of job and type is the best bargain, whatever the stock."""
-    types = [GpuType(id="slow", count=1, cost=1), GpuType(id="fast", count=1, cost=5)]
+    types = [ResourceType(id="slow", count=1, cost=1), ResourceType(id="fast", count=1, cost=5)]
     jobs = [Job(id="a", throughput={"slow": 1, "fast": 3}), Job(id="b", throughput={"fast": 20})]
     problem = FairProblem(types=types, jobs=jobs)
     assert evaluate(answer(problem, [[0, 0], [0, 0.5]]), "cost") == 4
@@ -243,7 +243,7 @@ def test_cost_without_deadlines_is_throughput_per_cost() -> None:
 
 
 def test_completion_time_judges_runs() -> None:
-    """Shortest first on one GPU: mean end (1 + 3) / 2."""
+    """Shortest first on one unit: mean end (1 + 3) / 2."""
     problem = build([[1], [1]], [1], remaining=[2, 1])
     runs = (Run(0, 0, 1.0, 3.0), Run(1, 0, 0.0, 1.0))
     found = answer(problem, [[0], [0]], runs=runs)
@@ -284,7 +284,7 @@ def test_throughputs_that_differ_by_twelve_orders_of_magnitude_are_certified() -
 
 
 def test_pairs_are_certified_with_unit_prices() -> None:
-    """Two jobs of pace 10 share one GPU at pace 6 each: the level is 6 instead of 5."""
+    """Two jobs of pace 10 share one unit at pace 6 each: the level is 6 instead of 5."""
     from allocsolve.models.fair.data import Pair
 
     base = build([[10], [10]], [1], cap=True)
