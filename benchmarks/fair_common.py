@@ -20,7 +20,7 @@ from allocsolve.solvers.fair.price_box import solve_in_box
 __all__ = ["Measured", "cpu", "draw", "ours", "peer", "show"]
 
 LOAD = 16
-"""units asked for, as a multiple of those in stock: with less, types would have no price."""
+"""Units asked for, as a multiple of those in stock: with less, types would have no price."""
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,54 @@
-"""Making compiled loops ready within the limits of a run, whatever its kind."""
+"""Compiled loops within the limits of a run, or the same loops as plain Python.
+
+Both give the same bytes, so the choice is one of time only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
-from allocsolve.models.kernels import KernelSet
+from allocsolve.models.kernels import PLAIN_AT_ONCE, KernelSet, uncompiled
 from allocsolve.solvers.control import ControlOf
 from allocsolve.solvers.engines.apart import run_apart
 
-__all__ = ["make_ready", "while_running"]
+__all__ = ["loops", "make_ready", "while_running"]
 
 AnswerT = TypeVar("AnswerT")
 CostT = TypeVar("CostT", int, float)
 R = TypeVar("R")
+
+
+@contextmanager
+def loops(control: ControlOf[AnswerT, CostT], *sets: KernelSet, plain: float) -> Iterator[bool]:
+    """Give the block kernels in the way that is done sooner: compiled, or as plain Python.
+
+    Yields whether they can be called at all within the limits.
+
+    Parameters
+    ----------
+    plain
+        Seconds that the block takes in plain Python, roughly.
+    """
+    if _is_plain_sooner(control, sets, plain):
+        with uncompiled():
+            yield True
+    else:
+        yield make_ready(control, *sets)
+
+
+def _is_plain_sooner(
+    control: ControlOf[AnswerT, CostT], sets: Sequence[KernelSet], plain: float
+) -> bool:
+    missing = [kernels for kernels in sets if not kernels.is_loaded()]
+    loading, rest = sum(kernels.load_seconds() for kernels in missing), control.remaining()
+    if plain <= max(PLAIN_AT_ONCE, loading):
+        return True
+    if not missing or rest < loading:
+        return False
+    cost = while_running(control, lambda: sum(kernels.seconds() for kernels in missing))
+    return cost is None or plain < min(rest, cost)
 
 
 def make_ready(control: ControlOf[AnswerT, CostT], *sets: KernelSet) -> bool:

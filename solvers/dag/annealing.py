@@ -27,16 +27,11 @@ from allocsolve.models.kernels import paced, uncompiled
 from allocsolve.models.result import Termination
 from allocsolve.models.threads import ContextPool
 from allocsolve.solvers.control import Control, Outcome
-from allocsolve.solvers.dag.compiling import (
-    UNCOMPILED,
-    is_worth_compiling,
-    loads_in_time,
-    loops,
-    make_ready,
-)
+from allocsolve.solvers.dag.compiling import UNCOMPILED, is_worth_compiling, loads_in_time
 from allocsolve.solvers.dag.node_start import begin
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 from allocsolve.solvers.ending import finished, infeasible, own_solver
+from allocsolve.solvers.loading import loops, make_ready
 
 if TYPE_CHECKING:
     from allocsolve.models.dag.list_build import Placement

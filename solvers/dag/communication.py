@@ -33,8 +33,6 @@ from allocsolve.solvers.dag.compiling import (
     UNCOMPILED,
     is_worth_compiling,
     loads_in_time,
-    loops,
-    make_ready,
 )
 from allocsolve.solvers.dag.improve import Improver
 from allocsolve.solvers.dag.opening import Opening, open_run
@@ -42,6 +40,7 @@ from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 from allocsolve.solvers.dag.star import solve_fork
 from allocsolve.solvers.ending import finished, infeasible, own_solver
 from allocsolve.solvers.engines.cpsat import load, version
+from allocsolve.solvers.loading import loops, make_ready
 
 __all__ = ["SETTINGS", "search", "solve", "suited"]
 

@@ -15,10 +15,10 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason
 from allocsolve.models.result import Scalar, Termination
 from allocsolve.solvers.control import Control, Outcome
-from allocsolve.solvers.dag.compiling import loops
 from allocsolve.solvers.dag.opening import offer_sequence
 from allocsolve.solvers.dag.settings import read_words
 from allocsolve.solvers.ending import finished, infeasible, own_solver
+from allocsolve.solvers.loading import loops
 
 __all__ = [
     "APPENDING",

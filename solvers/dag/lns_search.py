@@ -25,10 +25,11 @@ from allocsolve.models.result import Bound, Scalar
 from allocsolve.models.threads import ContextPool
 from allocsolve.solvers.control import Control
 from allocsolve.solvers.dag import cpsat
-from allocsolve.solvers.dag.compiling import is_worth_compiling, make_ready
+from allocsolve.solvers.dag.compiling import is_worth_compiling
 from allocsolve.solvers.dag.lns_choice import Chooser
 from allocsolve.solvers.dag.lns_part import part_of
 from allocsolve.solvers.engines.cpsat import EngineStatus, run
+from allocsolve.solvers.loading import make_ready
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model

@@ -14,10 +14,10 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.search_kernels import CUT_PATHS, NODE_TABLE
 from allocsolve.models.result import Bound, Reason
 from allocsolve.solvers.control import Control
-from allocsolve.solvers.dag.compiling import loops
 from allocsolve.solvers.dag.list_methods import begin as begin_lists
 from allocsolve.solvers.dag.list_methods import offer_rules, ready_loops
 from allocsolve.solvers.dag.opening import open_run
+from allocsolve.solvers.loading import loops
 
 __all__ = ["NodeStart", "begin", "raise_area_bound", "raise_cut_bound", "raise_table_bound"]
 

@@ -30,7 +30,6 @@ from allocsolve.models.nodes import RuntimeLaw
 from allocsolve.models.random import GROUP
 from allocsolve.models.result import BoundOf, Termination
 from allocsolve.solvers.control import Control, Event, Outcome, Proof
-from allocsolve.solvers.dag.compiling import loops
 from allocsolve.solvers.dag.robust_candidates import (
     Candidate,
     Pool,
@@ -38,6 +37,7 @@ from allocsolve.solvers.dag.robust_candidates import (
     add_expected,
     add_lists,
 )
+from allocsolve.solvers.loading import loops
 
 __all__ = ["RobustRequest", "choose"]
 

@@ -11,7 +11,7 @@ from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, own_solver
 from allocsolve.solvers.fair import convex, leximin, matching, partial
-from allocsolve.solvers.fair.compiling import loops
+from allocsolve.solvers.fair.compiling import plain_seconds
 from allocsolve.solvers.fair.interior import solve_interior
 from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
 from allocsolve.solvers.fair.presenting import goal_name
@@ -19,6 +19,7 @@ from allocsolve.solvers.fair.price_box import solve_in_box
 from allocsolve.solvers.fair.program import Division, Found
 from allocsolve.solvers.fair.settings import objective_options, read_words
 from allocsolve.solvers.fair.structured import LEVELS, WELFARE, answer_by
+from allocsolve.solvers.loading import loops
 
 __all__ = ["SETTINGS", "solve"]
 
@@ -57,7 +58,7 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         return other(problem, control)
     if name not in _STRUCTURED or hard:
         return convex.solve(problem, control)
-    with loops(problem, control, INTERIOR, BOX) as able:
+    with loops(control, INTERIOR, BOX, plain=plain_seconds(problem)) as able:
         if not able:
             return convex.solve(problem, control)
         offered = answer_by(_core(name, control), "structured", problem, control)

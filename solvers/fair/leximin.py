@@ -24,7 +24,7 @@ from allocsolve.models.result import SolverInfo, Termination
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished
 from allocsolve.solvers.engines.conic import engine_version
-from allocsolve.solvers.fair.compiling import loops
+from allocsolve.solvers.fair.compiling import plain_seconds
 from allocsolve.solvers.fair.forms import Form, form_of
 from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
 from allocsolve.solvers.fair.level_program import LevelProgram, Stage
@@ -33,6 +33,7 @@ from allocsolve.solvers.fair.price_box import solve_in_box
 from allocsolve.solvers.fair.program import Division, Found
 from allocsolve.solvers.fair.settings import objective_options, read_words
 from allocsolve.solvers.fair.structured import nothing_to_divide, offer_nothing
+from allocsolve.solvers.loading import loops
 
 __all__ = ["SETTINGS", "Stages", "solve"]
 
@@ -93,7 +94,7 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
 
 def _first_level(form: Form, control: RealControl[FairAnswer]) -> FairAnswer | None:
     """Return a max-min answer, which is found far sooner than the first stage of many jobs."""
-    with loops(form.problem, control, INTERIOR, BOX) as able:
+    with loops(control, INTERIOR, BOX, plain=plain_seconds(form.problem)) as able:
         if not able:
             return None
         return form.answer(solve_in_box(form.division, stop=control.stopped))

@@ -18,13 +18,14 @@ from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, Proof, RealControl
 from allocsolve.solvers.ending import finished, own_solver
-from allocsolve.solvers.fair.compiling import UNCOMPILED, loops
+from allocsolve.solvers.fair.compiling import UNCOMPILED, plain_seconds
 from allocsolve.solvers.fair.forms import Form, form_of
 from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
 from allocsolve.solvers.fair.price_box import solve_in_box
 from allocsolve.solvers.fair.program import Division
 from allocsolve.solvers.fair.settings import objective_options, read_words
 from allocsolve.solvers.fair.structured import nothing_to_divide, offer_nothing
+from allocsolve.solvers.loading import loops
 
 __all__ = ["SETTINGS", "solve"]
 
@@ -46,7 +47,7 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         return finished(control, info, Termination.FINISHED)
     control.phase("Nash welfare with all jobs and without each")
     form = form_of(problem.aiming_at("nash", problem.settings))
-    with loops(problem, control, INTERIOR, BOX) as able:
+    with loops(control, INTERIOR, BOX, plain=plain_seconds(problem)) as able:
         if not able:
             ended_by = control.stopped() or Termination.TIME_LIMIT
             return finished(control, info, ended_by, warnings=(UNCOMPILED,))

@@ -14,12 +14,13 @@ from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, own_solver
-from allocsolve.solvers.fair.compiling import UNCOMPILED, loops
+from allocsolve.solvers.fair.compiling import UNCOMPILED, plain_seconds
 from allocsolve.solvers.fair.forms import Form, form_of, level_form
 from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
 from allocsolve.solvers.fair.presenting import Offered, goal_name, offer
 from allocsolve.solvers.fair.program import Division, Found
 from allocsolve.solvers.fair.settings import objective_options
+from allocsolve.solvers.loading import loops
 
 __all__ = ["LEVELS", "WELFARE", "answer_by", "nothing_to_divide", "offer_nothing", "run_by"]
 
@@ -46,7 +47,7 @@ def run_by(
     require_columns(problem, goal_name(problem))
     info = own_solver(control, objective_options(control.limits.options))
     control.phase("dividing")
-    with loops(problem, control, INTERIOR, BOX) as able:
+    with loops(control, INTERIOR, BOX, plain=plain_seconds(problem)) as able:
         if not able:
             late = control.stopped() or Termination.TIME_LIMIT
             return finished(control, info, late, warnings=(UNCOMPILED,))

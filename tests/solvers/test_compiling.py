@@ -16,7 +16,8 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.kernels import KernelSet
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control, Limits, Token
-from allocsolve.solvers.dag.compiling import is_worth_compiling, loads_in_time, loops, make_ready
+from allocsolve.solvers.dag.compiling import is_worth_compiling, loads_in_time
+from allocsolve.solvers.loading import loops, make_ready
 from allocsolve.solvers.routes import method_named
 
 MakeSet = Callable[[Callable[[], None]], KernelSet]
