@@ -18,7 +18,7 @@ from allocsolve.models.coded.measures import measure
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.reasons import find_reason
 from allocsolve.models.coded.value import objective_value
-from allocsolve.models.errors import UsageError, suggest
+from allocsolve.models.errors import InputError, UsageError, suggest
 from allocsolve.models.result import (
     BoundOf,
     CheckReport,
@@ -50,7 +50,7 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
     ) -> None:
         own = {name: value for name, value in options.items() if name in _SETTINGS}
         if objective is not None or own:
-            problem = problem.replace(objective=_goal(problem.objective, objective, own))
+            problem = _aimed(problem, _goal(problem.objective, objective, own))
         self.problem = problem
         self.objective = problem.objective_name
         self.sense = problem.sense
@@ -103,6 +103,14 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
             baselines=dict(self._baselines),
             **common,
         )
+
+
+def _aimed(problem: CodedProblem, goal: ObjectiveSpec) -> CodedProblem:
+    """Return the problem with an objective that the caller, not its file, asks for."""
+    try:
+        return problem.replace(objective=goal)
+    except InputError as error:
+        raise UsageError(f"{error.what}\n  allowed: {error.allowed}") from None
 
 
 def _goal(

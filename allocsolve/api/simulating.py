@@ -158,7 +158,7 @@ def simulate(
     on_progress
         Called with the share of the work that is done, 0 to 1.
     on_phase
-        Called with a sentence when a compiler is started, which takes about a minute.
+        Called with a sentence when a compiler is started, which takes half a minute or more.
     token
         ``token.cancel()`` ends the run, which reports what was drawn until then.
 

@@ -40,7 +40,7 @@ def formats(ctx: typer.Context, as_json: Json = False) -> int:
 
 
 def methods(ctx: typer.Context, as_json: Json = False) -> int:
-    """List the methods of `solve` with what they honour.
+    """List the methods of `solve`; --json also says what they honour.
 
     Example: allocsolve methods
     """
@@ -67,7 +67,8 @@ def methods(ctx: typer.Context, as_json: Json = False) -> int:
 def schema(
     ctx: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="instance, solution, bound or check.")
+        str | None,
+        typer.Argument(metavar="NAME", help="instance, solution, bound, check, simulation or fit."),
     ] = None,
 ) -> int:
     """Print the JSON Schema of a document, or the names of all documents.

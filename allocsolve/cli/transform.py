@@ -183,7 +183,7 @@ def generate(
     Kinds: rcpsp, multimode, lags, jobshop, flexible, communication, layered, fork, join,
     fork_join, series_parallel, out_tree, in_tree, stencil, lu, cholesky, mapreduce, pipeline;
     coded (--tasks counts nodes): two_types, mixed_rates, bimodal, heavy_tails, racks, gradient,
-    elastic.
+    elastic; fair (--tasks counts jobs): cluster.
 
     Example: allocsolve generate rcpsp --tasks 30 --seed 1 -o random.json
     """

@@ -37,7 +37,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "missing_job": "Every job of the instance has an entry.",
         "duplicate_job": "No job has more than one entry.",
         "unknown_type": "Every type that an entry names is a type of the instance.",
-        "unknown_pair": "units are shared only by pairs of the instance.",
+        "unknown_pair": "Units are shared only by pairs of the instance.",
         "number": "Shares, prices, levels and times are finite numbers.",
         "negative_share": "No share is negative.",
         "time_cap": "Under the time cap the shares of a job sum to at most 1.",

@@ -18,7 +18,7 @@ def envy_ratios(answer: FairAnswer) -> tuple[FloatArray, IntArray]:
     The envy of i for k is ``max u_i.y / U_i`` over ``0 <= y_j <= (w_i gang_k) / (w_k gang_i)
     x_kj`` and, under the time cap, ``sum_j y_j <= 1``: the shares of k, scaled to the weight
     of i and to its gang. A ratio above 1 is envy (Foley, "Resource Allocation and the Public
-    Sector", 1967; with weights Varian, 1974). units shared by pairs are not compared.
+    Sector", 1967; with weights Varian, 1974). Units shared by pairs are not compared.
 
     Returns
     -------

@@ -243,8 +243,9 @@ def find_notes(arrays: FairArrays, ids: Sequence[str], types: Sequence[str]) -> 
         large = np.flatnonzero(gangs).tolist()
         if large:
             named = _listed([ids[i] for i in large[:_NAMED]], len(large))
+            verb = "need" if len(large) > 1 else "needs"
             yield (
-                f"{named} needs more units at once than the {arrays.capacity[j]:g} of type "
+                f"{named} {verb} more units at once than the {arrays.capacity[j]:g} of type "
                 f"{types[j]}: a time share of it is an average that no whole units give"
             )
 

@@ -23,7 +23,7 @@ from allocsolve.models.kernels import paced
 from allocsolve.models.result import RealBound
 from allocsolve.solvers.coded.bounding import bound_cost
 from allocsolve.solvers.coded.compare import compare
-from allocsolve.solvers.coded.ground import UNCOMPILED, Ground, read_numbers, ready_loops
+from allocsolve.solvers.coded.ground import Ground, read_numbers, ready_loops
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, infeasible, own_solver
 
@@ -41,7 +41,7 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
     """Enumerate the loads of independent nodes that send one result each."""
     read_numbers("enumeration", control.limits.options, {})
     ground, solver = Ground(problem, control), own_solver(control, {})
-    with ready_loops(ground) as compiled:
+    with ready_loops(ground):
         compare(ground, offer=True)
         if not ground.hurried:
             bound_cost(ground)
@@ -51,7 +51,8 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
         control,
         solver,
         ground.ended(),
-        warnings=() if compiled else (UNCOMPILED,),
+        deterministic=ground.compiled,
+        warnings=ground.warnings,
         baselines=ground.named_values(),
     )
 

@@ -23,7 +23,7 @@ from allocsolve.models.result import Termination
 from allocsolve.solvers.control import RealControl
 from allocsolve.solvers.loading import make_ready
 
-__all__ = ["UNCOMPILED", "Ground", "read_numbers", "ready_loops"]
+__all__ = ["Ground", "read_numbers", "ready_loops"]
 
 UNCOMPILED = (
     "the loops over loads are not compiled, and compiling does not fit into the time limit; "
@@ -33,6 +33,10 @@ UNCOMPILED = (
 
 _PLAIN_STEP = 2e-7
 """Seconds of a step in plain Python."""
+_SMALL = 0.03
+"""Seconds of an exact value in plain Python up to which a search is not worth a compiler."""
+_LOADING = 4.0
+"""Seconds up to which loops are loaded from the cache rather than compiled."""
 
 
 class Ground:
@@ -45,6 +49,11 @@ class Ground:
     hurried
         Whether the loops are not compiled and too long for plain Python: then only an answer is
         given, and nothing is searched.
+    compiled
+        Whether the loops are; otherwise the length of the search, and so its answer, depends on
+        what was in the cache.
+    warnings
+        What a reader should know about the loops.
     """
 
     def __init__(self, problem: CodedProblem, control: RealControl[CodedAnswer]) -> None:
@@ -53,6 +62,8 @@ class Ground:
         self.domain = Domain.of(problem)
         self.values: dict[str, float | None] = {}
         self.hurried = False
+        self.compiled = True
+        self.warnings: tuple[str, ...] = ()
         self._scores: dict[int, Scores] = {}
 
     def over(self) -> bool:
@@ -100,17 +111,21 @@ class Ground:
 
 
 @contextmanager
-def ready_loops(ground: Ground) -> Iterator[bool]:
-    """Give the block compiled loops, or the same loops as plain Python; yield which."""
+def ready_loops(ground: Ground) -> Iterator[None]:
+    """Give the block compiled loops, or the same loops as plain Python, and note which."""
     control, sets = ground.control, (COMPLETION, LOADS, BOUNDS)
-    in_time = sum(kernels.seconds() for kernels in sets) <= 0.7 * control.remaining()
-    if in_time and make_ready(control, *sets):
-        yield True
+    loads = [1] * len(ground.domain.caps)
+    is_small = ground.exact_work(loads, 1) * _PLAIN_STEP <= _SMALL
+    seconds = sum(kernels.seconds() for kernels in sets)
+    is_better = seconds <= 0.7 * control.remaining() and not (is_small and seconds > _LOADING)
+    if is_better and make_ready(control, *sets):
+        yield
     else:
-        loads = [1] * len(ground.domain.caps)
+        ground.compiled = False
+        ground.warnings = () if is_small else (UNCOMPILED,)
         ground.hurried = ground.exact_work(loads, 1) * _PLAIN_STEP > PLAIN_AT_ONCE
         with uncompiled(when=not ground.hurried):
-            yield False
+            yield
 
 
 def read_numbers(

@@ -19,7 +19,7 @@ from allocsolve.models.result import SolverInfo
 from allocsolve.solvers.coded.bounding import bound_cost
 from allocsolve.solvers.coded.compare import best_of, compare
 from allocsolve.solvers.coded.enumeration import enumerate_all, is_small
-from allocsolve.solvers.coded.ground import UNCOMPILED, Ground, read_numbers, ready_loops
+from allocsolve.solvers.coded.ground import Ground, read_numbers, ready_loops
 from allocsolve.solvers.coded.search import Search
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, infeasible, own_solver
@@ -49,17 +49,17 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
     """
     settings = read_numbers("optimise", control.limits.options, _EFFORT)
     ground, solver = Ground(problem, control), own_solver(control, dict(settings))
-    with ready_loops(ground) as compiled:
-        budget = settings["effort"] * _WORK * _growth(ground) / (1 if compiled else _PLAIN)
+    with ready_loops(ground):
+        budget = settings["effort"] * _WORK * _growth(ground) / (1 if ground.compiled else _PLAIN)
         compare(ground, offer=True)
         if ground.hurried:
-            return outcome_of(ground, solver, (), compiled=False)
+            return outcome_of(ground, solver, ())
         bound_cost(ground)
         improve_loads(ground, budget)
         if is_small(ground) and enumerate_all(ground, budget) and control.answer is None:
             return infeasible(solver, None)
         notes = fresh_value(ground, budget)
-    return outcome_of(ground, solver, notes, compiled=compiled)
+    return outcome_of(ground, solver, notes)
 
 
 def _growth(ground: Ground) -> float:
@@ -67,15 +67,14 @@ def _growth(ground: Ground) -> float:
     return max(1.0, math.sqrt(len(ground.domain.caps) * ground.domain.need / _MEDIUM))
 
 
-def outcome_of(
-    ground: Ground, solver: SolverInfo, notes: tuple[str, ...], *, compiled: bool
-) -> Outcome:
+def outcome_of(ground: Ground, solver: SolverInfo, notes: tuple[str, ...]) -> Outcome:
     """Return the outcome of a run with the values of the rules."""
     return finished(
         ground.control,
         solver,
         ground.ended(),
-        warnings=notes if compiled else (*notes, UNCOMPILED),
+        deterministic=ground.compiled,
+        warnings=(*notes, *ground.warnings),
         baselines=ground.named_values(),
     )
 

@@ -8,7 +8,7 @@ from functools import partial
 from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.solvers.coded.compare import best_of_rule, compare
-from allocsolve.solvers.coded.ground import UNCOMPILED, Ground, read_numbers, ready_loops
+from allocsolve.solvers.coded.ground import Ground, read_numbers, ready_loops
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, own_solver
 
@@ -27,13 +27,13 @@ def _by_rule(rule: str, problem: CodedProblem, control: RealControl[CodedAnswer]
     """Give the best answer of a rule."""
     read_numbers(rule, control.limits.options, {})
     ground = Ground(problem, control)
-    with ready_loops(ground) as compiled:
+    with ready_loops(ground):
         found = best_of_rule(ground, rule)
         if found is not None and (math.isfinite(found[1]) or problem.objective_name != "cost"):
             control.offer(*found, rule)
         ground.values[rule] = None if found is None else found[1]
         compare(ground, offer=False)
-    warnings: tuple[str, ...] = () if compiled else (UNCOMPILED,)
+    warnings = ground.warnings
     if found is None:
         warnings += (f"rule '{rule}' gives no loads that suffice and keep all limits",)
     return finished(

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
 from typing import TYPE_CHECKING, TypeVar
 
-from allocsolve.models.errors import SolverCrash, SolverMissing
+from allocsolve.models.errors import SolverCrash, SolverMissing, UsageError
 from allocsolve.solvers.control import ControlOf
 from allocsolve.solvers.engines.highs import highs
 
@@ -112,12 +112,18 @@ def solve_program(
         If the solver is not installed.
     SolverCrash
         If it ends with an error or with a status that is not known.
+    UsageError
+        If HiGHS is asked for a program that is not linear.
     """
     import cvxpy as cp
 
     name = _choice(program) if wanted == "auto" else wanted
     if name.upper() not in cp.installed_solvers():
         raise SolverMissing(f"solver '{name}' is not installed for cvxpy")
+    if name == "highs" and not program.is_lp():
+        raise UsageError(
+            "solver 'highs' takes linear programs only\n  allowed: auto, clarabel, scs"
+        )
     if name == "highs":
         highs()  # the first one of a process prints a banner
     if control.stopped() is not None:

@@ -13,7 +13,7 @@ __all__ = ["ROWS", "Row"]
 class Row(NamedTuple):
     """A method: features that it honours, its objectives, ``module:function``, one sentence.
 
-    Every one ends with a proof if no limit ends it first.
+    Most end with a proof if no limit ends them first; what does not says so in a warning.
     """
 
     name: str
@@ -89,7 +89,7 @@ ROWS: tuple[Row, ...] = (
         honours=_EXCHANGING,
         objectives=_LEXICOGRAPHIC,
         target="leximin:solve",
-        description="stages of linear programs with HiGHS, at most one for each type",
+        description="at most one stage for each type, linear programs with HiGHS",
     ),
     Row(
         name="matching",
