@@ -110,6 +110,14 @@ _BASIC = frozenset(
     }
 )
 
+_PROJECTS = _BASIC - {
+    Feature.MAX_LAGS,
+    Feature.START_LAGS,
+    Feature.COMMUNICATION,
+    Feature.MEMORY,
+    Feature.COLOCATION,
+}
+
 _LISTS = (
     ("heft", "list_methods:heft", "heterogeneous earliest finish time; compiled"),
     ("cpop", "list_methods:cpop", "the critical path on one node, the rest by priority; compiled"),
@@ -180,6 +188,24 @@ METHODS: tuple[Method, ...] = (
         exact=False,
         target="allocsolve.solvers.dag.lns:solve",
         description="annealing and neighbourhoods in turn; CP-SAT searches each neighbourhood",
+    ),
+    Method(
+        name="genetic",
+        kind="dag",
+        honours=_PROJECTS,
+        objectives=("makespan",),
+        exact=False,
+        target="allocsolve.solvers.dag.genetic:solve",
+        description="projects: genetic search over activity lists, justified; compiled",
+    ),
+    Method(
+        name="tabu",
+        kind="dag",
+        honours=frozenset({Feature.NODES, Feature.MODES}),
+        objectives=("makespan",),
+        exact=False,
+        target="allocsolve.solvers.dag.tabu:solve",
+        description="job shops, also flexible: tabu search over the orders on machines; compiled",
     ),
     Method(
         name="milp",
@@ -340,6 +366,8 @@ KERNELS: tuple[str, ...] = (
     "allocsolve.models.dag.search_kernels:ANNEALING",
     "allocsolve.models.dag.search_kernels:CUT_PATHS",
     "allocsolve.models.dag.search_kernels:NODE_TABLE",
+    "allocsolve.models.dag.search_kernels:PROJECTS",
+    "allocsolve.models.dag.search_kernels:SHOPS",
     "allocsolve.models.coded.kernel_sets:COMPLETION",
     "allocsolve.models.coded.search_sets:LOADS",
     "allocsolve.models.coded.search_sets:BOUNDS",

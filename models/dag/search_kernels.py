@@ -1,10 +1,10 @@
-"""Sets of compiled loops of the search on nodes; importing this imports no compiler."""
+"""Sets of compiled loops of search on schedules; importing this imports no compiler."""
 
 from __future__ import annotations
 
 from allocsolve.models.kernels import KernelSet
 
-__all__ = ["ANNEALING", "CUT_PATHS", "NODE_TABLE"]
+__all__ = ["ANNEALING", "CUT_PATHS", "NODE_TABLE", "PROJECTS", "SHOPS"]
 
 ANNEALING = KernelSet(
     name="annealing",
@@ -35,3 +35,23 @@ CUT_PATHS = KernelSet(
     loading=1.5,
 )
 """Least times between tasks that are cut somewhere or share a node."""
+
+PROJECTS = KernelSet(
+    name="project lists",
+    module="allocsolve.models.dag.project_island",
+    entry="evolve",
+    warm="warm",
+    compiling=15.0,
+    loading=1.5,
+)
+"""Genetic search over activity lists."""
+
+SHOPS = KernelSet(
+    name="shop orders",
+    module="allocsolve.models.dag.shop_climber",
+    entry="tabu",
+    warm="warm",
+    compiling=15.0,
+    loading=1.5,
+)
+"""Tabu search over the orders on machines."""

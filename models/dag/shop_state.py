@@ -21,9 +21,10 @@ __all__ = [
     "BEFORE",
     "BEST",
     "DURATION",
-    "FREE_MOVE",
     "FORBIDDEN_MOVE",
+    "FREE_MOVE",
     "HEAD",
+    "IDLE",
     "ITERATION",
     "JOB_PRED",
     "JOB_SUCC",
@@ -76,13 +77,14 @@ critical path, in a piece of an order, and the head that it has in the piece.
 ON, LENGTH = range(2)
 """Columns of ``Orders.way``: the machine, and how long the operation takes there."""
 
-MAKESPAN, ITERATION, BEST = 2, 3, 4
-"""Fields of ``Orders.field``; the first two are the state of the generator."""
+MAKESPAN, ITERATION, BEST, IDLE = 2, 3, 4, 5
+"""Fields of ``Orders.field``: makespan now, moves ever made, best makespan of the run, moves since
+it was found. The first two fields are the state of the generator."""
 
-FREE_MOVE, FORBIDDEN_MOVE = 5, 11
+FREE_MOVE, FORBIDDEN_MOVE = 6, 12
 """Where the fields of the best moves begin; see :mod:`allocsolve.models.dag.shop_moves`."""
 
-_FIELDS = 17
+_FIELDS = 18
 
 _LARGEST = 2**31 - 500
 """Numbers below it are good states of the generator."""
@@ -105,7 +107,7 @@ class Orders(NamedTuple):
     best
         int64 (n, 2): start and machine of each operation in the best schedule of a run.
     field
-        int64 (17,), see ``MAKESPAN``.
+        int64 (18,), see ``MAKESPAN``.
     """
 
     table: IntArray

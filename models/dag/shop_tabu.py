@@ -29,6 +29,7 @@ from allocsolve.models.dag.shop_state import (
     FORBIDDEN_MOVE,
     FREE_MOVE,
     HEAD,
+    IDLE,
     ITERATION,
     MACHINE,
     MAKESPAN,
@@ -40,45 +41,51 @@ from allocsolve.models.dag.shop_state import (
 )
 from allocsolve.models.kernels import inlined, kernel
 
-__all__ = ["tabu"]
+__all__ = ["begin", "tabu"]
 
 
 @kernel
-def tabu(orders: Orders, patience: int, moves: int, tenure: int, target: int) -> int:
-    """Move on from the arranged schedule; return the best makespan.
+def begin(orders: Orders, tenure: int) -> None:
+    """Start a run from the arranged schedule; nothing is forbidden yet."""
+    field = orders.field
+    field[ITERATION] += 2 * tenure
+    field[BEST], field[IDLE] = field[MAKESPAN], 0
+    _note_best(orders.table, orders.best)
+
+
+@kernel
+def tabu(orders: Orders, patience: int, moves: int, tenure: int, target: int) -> bool:
+    """Make moves; tell whether the run is over. It can be taken up again.
 
     Parameters
     ----------
     patience
-        Moves without a better schedule after which the search ends.
+        Moves without a better schedule after which the run is over.
     moves
-        After so many it ends in any case.
+        To be made now, at most.
     tenure
         Moves for which an order, or a machine, that was left stays forbidden, at least; up to
         half as many more are drawn.
     target
         A makespan with which there is nothing left to gain.
     """
-    field, idle = orders.field, 0
-    field[ITERATION] += 2 * tenure  # what was forbidden in a run before is free
-    field[BEST] = field[MAKESPAN]
-    _note_best(orders.table, orders.best)
+    field = orders.field
     for _ in range(moves):
-        if idle >= patience or field[BEST] <= target:
-            break
+        if field[IDLE] >= patience or field[BEST] <= target:
+            return True
         find_moves(orders, critical_path(orders.table, field))
         move = FREE_MOVE if field[FREE_MOVE + TIES] > 0 else FORBIDDEN_MOVE
         if field[move + TIES] == 0:
-            break  # the path is one job, or no operation of it can change places
+            return True  # the path is one job, or no operation of it can change places
         field[ITERATION] += 1
         hold = tenure + draw(field, tenure // 2 + 1)
         _carry_out(orders, move, np.int32(field[ITERATION] + hold))
         field[MAKESPAN] = longest_paths(orders.table)
-        idle += 1
+        field[IDLE] += 1
         if field[MAKESPAN] < field[BEST]:
-            field[BEST], idle = field[MAKESPAN], 0
+            field[BEST], field[IDLE] = field[MAKESPAN], 0
             _note_best(orders.table, orders.best)
-    return field[BEST]
+    return False
 
 
 @inlined

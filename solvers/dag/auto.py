@@ -18,7 +18,8 @@ from allocsolve.models.dag.cpsat import overflow
 from allocsolve.models.dag.graph import has_choice
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.solvers.control import Control, Outcome, Proof
-from allocsolve.solvers.dag import cpsat
+from allocsolve.models.dag.search_kernels import PROJECTS
+from allocsolve.solvers.dag import cpsat, tandem
 from allocsolve.solvers.dag.improve import Improver
 from allocsolve.solvers.dag.opening import Opening, open_run
 from allocsolve.solvers.dag.settings import read_settings, shown
@@ -62,6 +63,11 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     ended_by = control.stopped()
     if ended_by is not None:
         return finished(control, own, ended_by)
+    kernels = tandem.kernels_for(problem)
+    if kernels is not None and not (kernels is PROJECTS and has_choice(problem)):
+        outcome = tandem.search(problem, control, opening, settings, kernels)
+        if outcome is not None:
+            return outcome
     outcome = _choose_nodes(problem, control, opening, settings)
     if outcome is not None:
         return outcome

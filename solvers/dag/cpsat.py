@@ -20,7 +20,16 @@ from allocsolve.solvers.engines.cpsat import EngineRun, EngineStatus, load, run,
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-__all__ = ["SETTINGS", "engine_parameters", "run_engine", "solve"]
+__all__ = [
+    "SETTINGS",
+    "Ended",
+    "accept",
+    "engine_parameters",
+    "formulate",
+    "horizon",
+    "run_engine",
+    "solve",
+]
 
 SETTINGS = {
     "linearization_level": Choice(0, 0, 2),
@@ -38,7 +47,7 @@ _WORKER = {0: "no_lp", 1: "default_lp", 2: "max_lp"}
 """CP-SAT's name of the complete search of each linearization level."""
 
 
-class _Ended(Exception):
+class Ended(Exception):
     """The run should end while the model is being built."""
 
 
@@ -87,19 +96,27 @@ def run_engine(
         shown(settings, SETTINGS),
     )
     try:
-        formulation = _build(problem, control)
-    except _Ended:
+        formulation = formulate(problem, control)
+    except Ended:
         return finished(control, solver, control.stopped() or Termination.FINISHED)
     control.phase("CP-SAT searches")
     parameters = engine_parameters(settings, control.limits.threads)
-    report = run(formulation.model, control, _accept(formulation, control), parameters, seconds)
+    report = run(formulation.model, control, accept(formulation, control), parameters, seconds)
     return _outcome(control, solver, report)
 
 
-def _build(problem: DagProblem, control: Control[Schedule]) -> DagCpModel:
+def formulate(problem: DagProblem, control: Control[Schedule]) -> DagCpModel:
+    """Build the model of all schedules up to the best one, which is its hint.
+
+    Raises
+    ------
+    Ended
+        If the run ends meanwhile.
+    """
+
     def pulse() -> None:
         if control.stopped() is not None:
-            raise _Ended
+            raise Ended
 
     pulse()
     control.phase("building the CP-SAT model")
@@ -112,14 +129,16 @@ def _build(problem: DagProblem, control: Control[Schedule]) -> DagCpModel:
     return formulation
 
 
-def _accept(
+def accept(
     formulation: DagCpModel, control: Control[Schedule]
 ) -> Callable[[Callable[[cp_model.IntVar], int]], None]:
-    def accept(value_of: Callable[[cp_model.IntVar], int]) -> None:
+    """Return what offers the schedules that the engine finds."""
+
+    def take(value_of: Callable[[cp_model.IntVar], int]) -> None:
         schedule = formulation.decode(value_of)
         control.offer(schedule, schedule.makespan, "cpsat")
 
-    return accept
+    return take
 
 
 def engine_parameters(settings: Mapping[str, int], threads: int) -> dict[str, Scalar]:

@@ -126,6 +126,7 @@ def run(
     accept: Accept,
     parameters: Mapping[str, Scalar],
     seconds: float = math.inf,
+    stop: Callable[[], bool] = never,
 ) -> EngineRun:
     """Minimise a model.
 
@@ -137,6 +138,8 @@ def run(
         Fields of ``SatParameters``; limits, seed and threads come from the control.
     seconds
         Limit of this run, beside those of the control.
+    stop
+        Asked again and again; once it says so the run ends with what it has.
 
     Raises
     ------
@@ -148,17 +151,17 @@ def run(
     job.limit(min(seconds, control.remaining()))
     thread = threading.Thread(target=job.work, name="cp-sat", daemon=True)
     thread.start()
-    abandoned = not _wait(job, control, until)
+    abandoned = not _wait(job, control, lambda: stop() or time.monotonic() > until)
     if abandoned:
         leave_behind(thread)
     return job.outcome(abandoned=abandoned)
 
 
-def _wait(job: _Job[AnswerT], control: Control[AnswerT], until: float) -> bool:
+def _wait(job: _Job[AnswerT], control: Control[AnswerT], stop: Callable[[], bool]) -> bool:
     """Wait for the job; False if it did not end in time."""
     patience = _GRACE
     while not job.done.wait(_STEP):
-        if control.token.cancelled or control.remaining() <= 0 or time.monotonic() > until:
+        if control.token.cancelled or control.remaining() <= 0 or stop():
             job.stop()
             patience -= _STEP
             if patience <= 0:
