@@ -165,7 +165,11 @@ def cases(wanted: list[str], data: Path) -> Iterator[tuple[str, Case]]:
             for seed in range(GENERATED):
                 size = 60 if seed % 2 else 120
                 problem = generate(
-                    "rcpsp", tasks=size, seed=9000 + seed, resource_factor=0.75, resource_strength=0.2
+                    "rcpsp",
+                    tasks=size,
+                    seed=9000 + seed,
+                    resource_factor=0.75,
+                    resource_strength=0.2,
                 )
                 yield name, Case(f"generated/{size}/{seed}", problem, None)
 

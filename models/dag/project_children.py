@@ -91,7 +91,7 @@ def cross(population: Population, child: Child, one: int, two: int) -> None:
     The first part comes from the one, then what is new in the other, then the rest of the
     one: precedence is kept. A task has the way of the member that gave it its place.
     """
-    order, n = child.order, child.order.size
+    n = child.order.size
     left, right = draw(population.random, n + 1), draw(population.random, n + 1)
     left, right = min(left, right), max(left, right)
     used = child.place

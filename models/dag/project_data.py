@@ -201,5 +201,3 @@ def _tails(succ: _Table, shortest: IntArray) -> IntArray:
         row = slice(int(offset[i]), int(offset[i + 1]))
         tail[i] += int((tail[task[row]] + lag[row]).max(initial=0))
     return tail
-
-

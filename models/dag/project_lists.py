@@ -36,7 +36,7 @@ class Bench(NamedTuple):
         int64 (n,) and uint64 (n, w), of the ways taken.
     start, mirrored
         int64 (n,), starts of the schedule, and of one with time running backwards.
-    key, count
+    key, tally
         int64 (n,) and (horizon + 3,), to sort by time.
     order
         int64 (n,), the tasks by their starts.
@@ -49,15 +49,15 @@ class Bench(NamedTuple):
     start: IntArray
     mirrored: IntArray
     key: IntArray
-    count: IntArray
+    tally: IntArray
     order: IntArray
 
 
 def bench_of(project: Project) -> Bench:
     """Return a bench for a project, for one thread."""
-    n, words = len(project.task), len(project.free)
+    n = len(project.task)
     first = project.way_offset[:-1]
-    bench = Bench(
+    return Bench(
         free=np.tile(project.free, project.horizon + 1),
         used=np.zeros(1, np.int64),
         duration=project.way_duration[first].copy(),
@@ -65,10 +65,9 @@ def bench_of(project: Project) -> Bench:
         start=np.zeros(n, np.int64),
         mirrored=np.zeros(n, np.int64),
         key=np.zeros(n, np.int64),
-        count=np.zeros(project.horizon + 3, np.int64),
+        tally=np.zeros(project.horizon + 3, np.int64),
         order=np.arange(n),
     )
-    return bench
 
 
 @kernel
@@ -191,16 +190,16 @@ def _sort(bench: Bench, most: int, from_last: int) -> None:
 
     Ties go by number, from the first task or (``from_last`` = 1) from the last.
     """
-    count, n = bench.count, bench.key.size
-    count[: most + 2] = 0
+    tally, n = bench.tally, bench.key.size
+    tally[: most + 2] = 0
     for task in range(n):
-        count[bench.key[task] + 1] += 1
+        tally[bench.key[task] + 1] += 1
     for time in range(most + 1):
-        count[time + 1] += count[time]
+        tally[time + 1] += tally[time]
     for rank in range(n):
         task = n - 1 - rank if from_last else rank
-        bench.order[count[bench.key[task]]] = task
-        count[bench.key[task]] += 1
+        bench.order[tally[bench.key[task]]] = task
+        tally[bench.key[task]] += 1
 
 
 @kernel

@@ -93,7 +93,7 @@ def _next(table: IntArray, field: IntArray, operation: int) -> int:
     follows = _is_critical(table, in_job, end, makespan)
     if not _is_critical(table, on_machine, end, makespan):
         return in_job if follows else -1
-    return in_job if follows and draw(field, 2) == 0 else on_machine
+    return int(in_job if follows and draw(field, 2) == 0 else on_machine)
 
 
 @inlined
@@ -101,7 +101,7 @@ def _is_critical(table: IntArray, operation: int, start: int, makespan: int) -> 
     """Whether an operation starts at a time and lies on a longest path."""
     if operation < 0 or table[operation, HEAD] != start:
         return False
-    return start + table[operation, TAIL] == makespan
+    return bool(start + table[operation, TAIL] == makespan)
 
 
 @kernel
@@ -176,7 +176,7 @@ def _after_backward(table: IntArray, one: int, two: int) -> int:
         operation = table[operation, AFTER]
     longest, rest = _longest(table, size, 0, tail_of(table, table[two, AFTER]))
     rest = table[two, DURATION] + max(tail_of(table, table[two, JOB_SUCC]), rest)
-    return max(longest, first + rest)
+    return int(max(longest, first + rest))
 
 
 @inlined
@@ -199,7 +199,7 @@ def _is_held_forward(
 ) -> bool:
     """Whether an operation of the piece may not come back before the one that goes behind it."""
     moved = table[first, PATH]
-    for place in range(first + 1, last + 1):
+    for place in range(first + 1, last + 1):  # noqa: SIM110  # kernels have no generators
         if pair_until[table[place, PATH], moved] > now:
             return True
     return False
@@ -211,7 +211,7 @@ def _is_held_backward(
 ) -> bool:
     """Whether the operation that goes to the front may not come back before one of the piece."""
     moved = table[last, PATH]
-    for place in range(first, last):
+    for place in range(first, last):  # noqa: SIM110  # kernels have no generators
         if pair_until[moved, table[place, PATH]] > now:
             return True
     return False

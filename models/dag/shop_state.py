@@ -154,7 +154,7 @@ def length_on(table: IntArray, way: IntArray, operation: int, machine: int) -> i
     """Return how long an operation takes on a machine, 0 if it cannot run there."""
     for row in range(table[operation, WAY], table[operation, WAY_END]):
         if way[row, ON] == machine:
-            return way[row, LENGTH]
+            return int(way[row, LENGTH])
     return 0
 
 

@@ -17,8 +17,8 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.cpsat import overflow
 from allocsolve.models.dag.graph import has_choice
 from allocsolve.models.dag.problem import DagProblem
-from allocsolve.solvers.control import Control, Outcome, Proof
 from allocsolve.models.dag.search_kernels import PROJECTS
+from allocsolve.solvers.control import Control, Outcome, Proof
 from allocsolve.solvers.dag import cpsat, tandem
 from allocsolve.solvers.dag.improve import Improver
 from allocsolve.solvers.dag.opening import Opening, open_run
