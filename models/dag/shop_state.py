@@ -201,7 +201,7 @@ def _heads(table: IntArray) -> int:
     """Compute heads in a topological order; return the makespan."""
     found, makespan = 0, 0
     for operation in range(len(table)):
-        waits = (table[operation, JOB_PRED] >= 0) + (table[operation, BEFORE] >= 0)
+        waits = int(table[operation, JOB_PRED] >= 0) + int(table[operation, BEFORE] >= 0)
         table[operation, DEGREE] = waits
         if waits == 0:
             table[found, TOPOLOGICAL] = operation
