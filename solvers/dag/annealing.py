@@ -24,7 +24,7 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.search_kernels import ANNEALING
 from allocsolve.models.errors import UsageError
 from allocsolve.models.kernels import paced, uncompiled
-from allocsolve.models.result import Termination
+from allocsolve.models.result import SolverInfo, Termination
 from allocsolve.models.threads import ContextPool
 from allocsolve.solvers.control import Control, Outcome
 from allocsolve.solvers.dag.compiling import UNCOMPILED, is_worth_compiling, loads_in_time
@@ -36,7 +36,15 @@ from allocsolve.solvers.loading import loops, make_ready
 if TYPE_CHECKING:
     from allocsolve.models.dag.list_build import Placement
 
-__all__ = ["SETTINGS", "Annealing", "is_affordable", "plain_seconds", "search_loops", "solve"]
+__all__ = [
+    "SETTINGS",
+    "Annealing",
+    "is_affordable",
+    "plain_seconds",
+    "search",
+    "search_loops",
+    "solve",
+]
 
 SETTINGS = {"rounds": Choice(0, 0, 10**6)}
 """``rounds``: coolings of each chain; 0 until the time limit, or 30 without one."""
@@ -97,6 +105,13 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     """Anneal until value and bound meet, all rounds are done or a limit ends it."""
     settings = read_settings("annealing", control.limits.options, SETTINGS)
     own = own_solver(control, shown(settings, SETTINGS), control.limits.threads)
+    return search(problem, control, own, settings["rounds"])
+
+
+def search(
+    problem: DagProblem, control: Control[Schedule], own: SolverInfo, rounds: int
+) -> Outcome:
+    """Carry out the method; ``own`` is what is said of it, ``rounds`` as in ``SETTINGS``."""
     start = begin(problem, control)
     if start.reason is not None:
         return infeasible(own, start.reason)
@@ -104,7 +119,6 @@ def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     warnings: tuple[str, ...] = ()
     complete = True
     if ended_by is None and control.answer is not None:
-        rounds = settings["rounds"]
         if not rounds and control.limits.deadline is None:
             rounds = _ROUNDS
         with search_loops(start.table.graph, control, rounds) as is_quick:

@@ -20,10 +20,10 @@ from allocsolve.models.dag.network import Network
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.project_data import excuse, project_of
 from allocsolve.models.dag.search_kernels import PROJECTS
-from allocsolve.models.errors import UsageError
 from allocsolve.models.result import Termination
 from allocsolve.models.threads import ContextPool
 from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.dag.improve import Improver
 from allocsolve.solvers.dag.opening import open_run
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 from allocsolve.solvers.ending import finished, infeasible, own_solver
@@ -52,6 +52,9 @@ _EXCHANGE = 0.5
 _TRIAL = 100
 """Children that show how fast an island is."""
 
+_SAMPLES = 500
+"""Lists that are sampled where there is no genetic search."""
+
 _PLAIN_CHILD = 2e-3
 """Seconds that plain Python takes for a child of 30 tasks, roughly."""
 
@@ -59,19 +62,18 @@ _PLAIN_CHILD = 2e-3
 def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     """Search until value and bound meet, all children are made or a limit ends it.
 
-    Raises
-    ------
-    UsageError
-        If a setting is unknown, or the instance is not for this method.
+    Where an instance is not for these loops, lists are sampled as by ``list``, with a warning.
     """
     settings = read_settings("genetic", control.limits.options, SETTINGS)
-    why_not = excuse(problem)
-    if why_not is not None:
-        raise UsageError(f"method 'genetic' cannot take this instance: {why_not}; use 'auto'")
     own = own_solver(control, shown(settings, SETTINGS), control.limits.threads)
     opening = open_run(problem, control)
     if opening.reason is not None:
         return infeasible(own, opening.reason)
+    why_not = excuse(problem)
+    if why_not is not None:
+        improver = Improver(problem, opening.network, control, opening.plan)
+        said = f"there was no genetic search, for {why_not}; lists were sampled instead"
+        return finished(control, own, improver.run(_SAMPLES), warnings=(said,))
     children: int | None = settings["children"]
     if not children:
         children = CHILDREN if control.limits.deadline is None else None

@@ -13,6 +13,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,10 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.search_kernels import SHOPS
 from allocsolve.models.dag.shop_data import excuse, shop_of
-from allocsolve.models.errors import UsageError
 from allocsolve.models.result import Termination
 from allocsolve.models.threads import ContextPool
 from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.dag import annealing
 from allocsolve.solvers.dag.opening import open_run
 from allocsolve.solvers.dag.settings import Choice, read_settings, shown
 from allocsolve.solvers.ending import finished, infeasible, own_solver
@@ -59,16 +60,15 @@ _PLAIN_RUN = 0.4
 def solve(problem: DagProblem, control: Control[Schedule]) -> Outcome:
     """Search until value and bound meet, all runs are done or a limit ends it.
 
-    Raises
-    ------
-    UsageError
-        If a setting is unknown, or the instance is no shop.
+    An instance that is no shop is annealed instead, with a warning.
     """
     settings = read_settings("tabu", control.limits.options, SETTINGS)
+    own = own_solver(control, shown(settings, SETTINGS), control.limits.threads)
     why_not = excuse(problem)
     if why_not is not None:
-        raise UsageError(f"method 'tabu' cannot take this instance: {why_not}; use 'auto'")
-    own = own_solver(control, shown(settings, SETTINGS), control.limits.threads)
+        outcome = annealing.search(problem, control, own, rounds=0)
+        said = f"there was no tabu search, for {why_not}; annealing searched instead"
+        return replace(outcome, warnings=(said, *outcome.warnings))
     opening = open_run(problem, control)
     if opening.reason is not None:
         return infeasible(own, opening.reason)
