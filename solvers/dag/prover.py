@@ -14,7 +14,7 @@ from contextvars import copy_context
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.problem import DagProblem
-from allocsolve.models.errors import SolverCrash
+from allocsolve.models.errors import SolverCrash, SolverMissing
 from allocsolve.models.result import Bound, Scalar
 from allocsolve.solvers.control import Control
 from allocsolve.solvers.dag import cpsat
@@ -45,6 +45,8 @@ class Prover:
         Whether the engine has proven that there is no schedule.
     is_abandoned
         Whether a thread of the engine was left behind.
+    missing
+        Why there is no engine, None if there is one.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Prover:
     ) -> None:
         self.is_impossible = False
         self.is_abandoned = False
+        self.missing: str | None = None
         self._problem = problem
         self._control = control
         self._settings = settings
@@ -72,9 +75,9 @@ class Prover:
         self._thread.start()
 
     @property
-    def is_done(self) -> bool:
-        """Whether the engine has ended."""
-        return not self._thread.is_alive()
+    def ends_the_run(self) -> bool:
+        """Whether nobody else needs to go on: there is no schedule, or the engine has failed."""
+        return self.is_impossible or self._error is not None
 
     def wait(self) -> None:
         """Let the engine go on alone until it or the run ends."""
@@ -94,6 +97,8 @@ class Prover:
                 self._prove()
         except cpsat.Ended:
             pass
+        except SolverMissing as error:  # the others search on without it
+            self.missing = str(error)
         except BaseException as error:  # raised again by `close`
             self._error = error
 

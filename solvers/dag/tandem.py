@@ -16,6 +16,7 @@ from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.cpsat import overflow
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.search_kernels import PROJECTS, SHOPS
+from allocsolve.models.errors import SolverMissing
 from allocsolve.models.kernels import KernelSet
 from allocsolve.models.result import SolverInfo, Termination
 from allocsolve.solvers.control import Control, Outcome, Proof
@@ -62,8 +63,7 @@ def search(
     kernels: KernelSet,
 ) -> Outcome | None:
     """Carry out the method; None if its loops cannot be made ready in time."""
-    engine = overflow(problem, cpsat.horizon(problem, control)) is None
-    run = _Tandem(problem, control, opening, settings, kernels, has_engine=engine)
+    run = _Tandem(problem, control, opening, settings, kernels)
     if control.limits.deadline is None:
         return run.in_turn() if make_ready(control, kernels) else None
     if not (loads_in_time(control, kernels) or is_worth_compiling(control, kernels)):
@@ -81,15 +81,14 @@ class _Tandem:
         opening: Opening,
         settings: Mapping[str, int],
         kernels: KernelSet,
-        *,
-        has_engine: bool,
     ) -> None:
         self._problem = problem
         self._control = control
         self._opening = opening
         self._settings = settings
         self._kernels = kernels
-        self._has_engine = has_engine
+        self._excuse = overflow(problem, cpsat.horizon(problem, control))
+        self._prover: Prover | None = None
         self._engine_ran = False
         self._is_impossible = False
         self._is_abandoned = False
@@ -97,41 +96,40 @@ class _Tandem:
     def in_turn(self) -> Outcome:
         """Search for a fixed amount, then let the engine prove, without a time limit."""
         is_complete = self._search(1, None, self._is_over)
-        if self._has_engine and not self._is_over():
-            self._prove(math.inf)
+        self._prove(math.inf)
         one = self._control.limits.threads == 1 or not self._engine_ran
         return self._outcome(deterministic=is_complete and one)
 
     def side_by_side(self) -> Outcome:
         """Let the engine have one thread and the search the others."""
-        prover = None
-        if self._has_engine and self._control.remaining() >= self._needed():
-            prover = Prover(self._problem, self._control, self._settings, 1)
-            self._engine_ran = True
-            prover.start()
-        threads = self._control.limits.threads - (prover is not None)
+        if self._may_prove(self._control.remaining()):
+            self._prover = Prover(self._problem, self._control, self._settings, 1)
+            self._prover.start()
+        threads = self._control.limits.threads - (self._prover is not None)
         try:
             if make_ready(self._control, self._kernels):
-                self._search(max(1, threads), math.inf, self._is_over)
-            if prover is not None:
-                prover.wait()
+                self._search(threads, math.inf, self._is_over)
+            if self._prover is not None:
+                self._prover.wait()
         finally:
-            if prover is not None:
-                prover.close()
-        if prover is not None:
-            self._is_impossible = prover.is_impossible
-            self._is_abandoned = prover.is_abandoned
+            if self._prover is not None:
+                self._prover.close()
+        if self._prover is not None:
+            self._excuse = self._prover.missing
+            self._engine_ran = self._excuse is None
+            self._is_impossible = self._prover.is_impossible
+            self._is_abandoned = self._prover.is_abandoned
         return self._outcome(deterministic=False)
 
     def taking_turns(self) -> Outcome:
         """Let the engine try shortly, then search, then let the engine go on."""
-        left = self._control.remaining()
-        if self._has_engine and _FIRST_TRY * left >= self._needed():
-            self._prove(_FIRST_TRY * left)
+        first = _FIRST_TRY * self._control.remaining()
+        if self._may_prove(first):
+            self._prove(first)
         if not self._is_over() and make_ready(self._control, self._kernels):
-            share = _SEARCH_SHARE if self._has_engine else 1.0
+            share = _SEARCH_SHARE if self._excuse is None else 1.0
             self._search(1, share * self._control.remaining(), self._is_over)
-        if self._has_engine and self._control.remaining() >= self._needed():
+        if self._may_prove(self._control.remaining()):
             self._prove(math.inf)
         return self._outcome(deterministic=False)
 
@@ -147,15 +145,26 @@ class _Tandem:
         return genetic.run(children, stop, seconds or math.inf)
 
     def _prove(self, seconds: float) -> None:
-        if self._is_over() or self._is_abandoned:
+        """Let the engine work for so many seconds, if there is one and something is left to do."""
+        if self._is_over() or self._is_abandoned or self._excuse is not None:
             return
-        outcome = cpsat.run_engine(self._problem, self._control, self._settings, seconds)
+        try:
+            outcome = cpsat.run_engine(self._problem, self._control, self._settings, seconds)
+        except SolverMissing as error:  # search alone has an answer too
+            self._excuse = str(error)
+            return
         self._engine_ran = True
         self._is_impossible = outcome.proof is Proof.INFEASIBLE
         self._is_abandoned = outcome.abandoned
 
     def _is_over(self) -> bool:
-        return self._is_impossible or self._control.stopped() is not None
+        if self._is_impossible or (self._prover is not None and self._prover.ends_the_run):
+            return True
+        return self._control.stopped() is not None
+
+    def _may_prove(self, seconds: float) -> bool:
+        """Whether there is an engine, and time to load and start it."""
+        return self._excuse is None and seconds >= self._needed()
 
     @staticmethod
     def _needed() -> float:
@@ -172,11 +181,16 @@ class _Tandem:
             )
         if self._is_impossible:
             return infeasible(solver, None)
-        ended_by = control.stopped() or Termination.TIME_LIMIT
+        by_itself = Termination.FINISHED if self._is_unlimited() else Termination.TIME_LIMIT
+        warnings = () if self._excuse is None else (f"CP-SAT was not used: {self._excuse}",)
         return finished(
             control,
             solver,
-            ended_by,
+            control.stopped() or by_itself,
             deterministic=deterministic,
+            warnings=warnings,
             abandoned=self._is_abandoned,
         )
+
+    def _is_unlimited(self) -> bool:
+        return self._control.limits.deadline is None
