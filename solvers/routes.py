@@ -284,6 +284,12 @@ class BoundRoute:
 
 BOUNDS: tuple[BoundRoute, ...] = (
     BoundRoute(
+        name="windows",
+        kind="dag",
+        target="allocsolve.solvers.dag.engine_bounds:windows",
+        description="projects and shops: lengths that leave some task without a place to be",
+    ),
+    BoundRoute(
         name="node tables",
         kind="dag",
         target="allocsolve.solvers.dag.engine_bounds:node_tables",
@@ -368,6 +374,7 @@ KERNELS: tuple[str, ...] = (
     "allocsolve.models.dag.search_kernels:NODE_TABLE",
     "allocsolve.models.dag.search_kernels:PROJECTS",
     "allocsolve.models.dag.search_kernels:SHOPS",
+    "allocsolve.models.dag.search_kernels:WINDOWS",
     "allocsolve.models.coded.kernel_sets:COMPLETION",
     "allocsolve.models.coded.search_sets:LOADS",
     "allocsolve.models.coded.search_sets:BOUNDS",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from allocsolve.models.kernels import KernelSet
 
-__all__ = ["ANNEALING", "CUT_PATHS", "NODE_TABLE", "PROJECTS", "SHOPS"]
+__all__ = ["ANNEALING", "CUT_PATHS", "NODE_TABLE", "PROJECTS", "SHOPS", "WINDOWS"]
 
 ANNEALING = KernelSet(
     name="annealing",
@@ -55,3 +55,13 @@ SHOPS = KernelSet(
     loading=1.5,
 )
 """Tabu search over the orders on machines."""
+
+WINDOWS = KernelSet(
+    name="windows",
+    module="allocsolve.models.dag.refutation",
+    entry="shave",
+    warm="warm",
+    compiling=15.0,
+    loading=1.5,
+)
+"""Lengths that are refuted by windows of tasks."""

@@ -10,7 +10,34 @@ from allocsolve.models.dag.problem import DagProblem, Feature
 from allocsolve.models.result import Bound
 from allocsolve.solvers.control import Control
 
-__all__ = ["chain_and_load", "node_tables"]
+__all__ = ["chain_and_load", "node_tables", "windows"]
+
+_SHARE = 0.5
+"""Share of the time left in which lengths are refuted."""
+
+
+def windows(problem: DagProblem, control: Control[Schedule]) -> list[Bound]:
+    """Bound projects and shops by lengths that windows refute.
+
+    Sources of the bounds: ``windows`` (edge finding, energetic reasoning) and ``shaving``
+    (first and last starts tried as well); see :mod:`allocsolve.models.dag.refutation`.
+    """
+    from allocsolve.models.dag.bounds import lower_bounds
+    from allocsolve.models.dag.refutation import is_affordable
+    from allocsolve.solvers.dag.refuting import refute
+
+    if not is_affordable(problem):
+        return []
+    found: list[Bound] = []
+    inner = Control[Schedule](control.limits, control.token)
+    for bound in lower_bounds(problem)[:1]:
+        inner.raise_bound(bound)
+    for shaves in (False, True):
+        before = inner.bound
+        refute(problem, inner, _SHARE * control.remaining(), shaves=shaves, compiles=True)
+        if inner.bound is not before:
+            found += _best(inner)
+    return found
 
 
 def node_tables(problem: DagProblem, control: Control[Schedule]) -> list[Bound]:

@@ -18,9 +18,13 @@ from allocsolve.models.errors import SolverCrash, SolverMissing
 from allocsolve.models.result import Bound, Scalar
 from allocsolve.solvers.control import Control
 from allocsolve.solvers.dag import cpsat
+from allocsolve.solvers.dag.refuting import refute
 from allocsolve.solvers.engines.cpsat import EngineRun, EngineStatus, load, run
 
-__all__ = ["Prover"]
+__all__ = ["REFUTING", "Prover"]
+
+REFUTING = 0.15
+"""Share of the time left in which lengths are refuted before the engine begins."""
 
 _FIRST, _GROWTH = 0.7, 2.0
 """Seconds that the engine keeps on at least with the schedule it has, and how they grow."""
@@ -45,6 +49,8 @@ class Prover:
         Whether the engine has proven that there is no schedule.
     is_abandoned
         Whether a thread of the engine was left behind.
+    has_run
+        Whether the engine was asked anything.
     missing
         Why there is no engine, None if there is one.
     """
@@ -58,6 +64,7 @@ class Prover:
     ) -> None:
         self.is_impossible = False
         self.is_abandoned = False
+        self.has_run = False
         self.missing: str | None = None
         self._problem = problem
         self._control = control
@@ -93,6 +100,8 @@ class Prover:
 
     def _work(self) -> None:
         try:
+            seconds = REFUTING * self._control.remaining()
+            refute(self._problem, self._control, seconds, stop=self._is_over)
             if load(self._is_over):
                 self._prove()
         except cpsat.Ended:
@@ -107,6 +116,7 @@ class Prover:
         while not self._is_over():
             known = self._control.value
             formulation = cpsat.formulate(self._problem, self._control)
+            self.has_run = True
             renew = time.monotonic() + patience
             report = run(
                 formulation.model,

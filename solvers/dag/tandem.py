@@ -24,7 +24,8 @@ from allocsolve.solvers.dag import cpsat
 from allocsolve.solvers.dag.compiling import is_worth_compiling, loads_in_time
 from allocsolve.solvers.dag.genetic import Genetic
 from allocsolve.solvers.dag.opening import Opening
-from allocsolve.solvers.dag.prover import Prover
+from allocsolve.solvers.dag.prover import REFUTING, Prover
+from allocsolve.solvers.dag.refuting import refute
 from allocsolve.solvers.dag.settings import shown
 from allocsolve.solvers.dag.tabu import Tabu
 from allocsolve.solvers.ending import finished, infeasible, own_solver
@@ -95,6 +96,8 @@ class _Tandem:
 
     def in_turn(self) -> Outcome:
         """Search for a fixed amount, then let the engine prove, without a time limit."""
+        # Shaving would look at the clock, which must have no say here.
+        refute(self._problem, self._control, math.inf, shaves=False, compiles=True)
         is_complete = self._search(1, None, self._is_over)
         self._prove(math.inf)
         one = self._control.limits.threads == 1 or not self._engine_ran
@@ -116,13 +119,14 @@ class _Tandem:
                 self._prover.close()
         if self._prover is not None:
             self._excuse = self._prover.missing
-            self._engine_ran = self._excuse is None
+            self._engine_ran = self._prover.has_run
             self._is_impossible = self._prover.is_impossible
             self._is_abandoned = self._prover.is_abandoned
         return self._outcome(deterministic=False)
 
     def taking_turns(self) -> Outcome:
         """Let the engine try shortly, then search, then let the engine go on."""
+        refute(self._problem, self._control, REFUTING * self._control.remaining())
         first = _FIRST_TRY * self._control.remaining()
         if self._may_prove(first):
             self._prove(first)

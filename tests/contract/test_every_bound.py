@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 import allocsolve
 from allocsolve.instances.generators.dag import generate
 from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.bounds import lower_bounds
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.solvers.control import Control, Limits
 from allocsolve.solvers.routes import BOUNDS, BoundRoute
 
 Optimum = Callable[[DagProblem], int | None]
 
+
+BUNDLED = Path(__file__).resolve().parents[2] / "instances" / "bundled"
 
 FAMILIES = ("related", "unrelated", "eligible", "linked", "packed")
 
@@ -27,7 +31,11 @@ def _problems() -> list[DagProblem]:
     ]
 
 
-@pytest.mark.parametrize("way", BOUNDS, ids=lambda way: way.name)
+WAYS = [way for way in BOUNDS if way.name != "windows"]
+"""Those of tasks that choose among nodes."""
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
 def test_no_bound_is_above_the_optimum(way: BoundRoute, optimum: Optimum) -> None:
     """A bound above the optimum would prove answers that are wrong."""
     for problem in _problems():
@@ -64,4 +72,27 @@ def test_a_report_holds_the_bounds_of_engines_if_there_is_time() -> None:
 def test_projects_are_bounded_without_engines() -> None:
     """Nothing is to be shared among nodes where there are none."""
     problem = generate("rcpsp", tasks=5, seed=0)
-    assert all(way.load()(problem, Control[Schedule](Limits())) == [] for way in BOUNDS)
+    assert all(way.load()(problem, Control[Schedule](Limits())) == [] for way in WAYS)
+
+
+@pytest.mark.parametrize("family", ["rcpsp", "multimode", "lags", "jobshop", "flexible"])
+def test_refuted_lengths_of_projects_and_shops(family: str, optimum: Optimum) -> None:
+    """Windows bound them without an engine: above what is known at once, never the optimum."""
+    (way,) = (way for way in BOUNDS if way.name == "windows")
+    for seed in range(40):
+        problem = generate(family, tasks=5, seed=seed)
+        best = optimum(problem)
+        found = way.load()(problem, Control[Schedule](Limits()))
+        plain = max((bound.value for bound in lower_bounds(problem)), default=0)
+        assert all(bound.source in ("windows", "shaving") for bound in found)
+        assert all(bound.detail for bound in found)
+        assert best is None or all(plain < bound.value <= best for bound in found), seed
+
+
+def test_a_report_of_a_shop_names_what_was_refuted() -> None:
+    """The best bound comes first, with its source, in units of the input."""
+    problem = allocsolve.read(BUNDLED / "ft06.txt")
+    report = allocsolve.bound(problem)
+    assert report.best == 55
+    assert report.bounds[0].source == "windows"
+    assert "54" in report.bounds[0].detail

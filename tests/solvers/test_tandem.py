@@ -10,15 +10,16 @@ import pytest
 
 from allocsolve.instances.generators.dag import generate
 from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.dag.bounds import lower_bounds
 from allocsolve.models.dag.data import Edge, Mode, Resource, Task
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.dag.reasons import find_reason
-from allocsolve.models.dag.search_kernels import PROJECTS, SHOPS
+from allocsolve.models.dag.search_kernels import PROJECTS, SHOPS, WINDOWS
 from allocsolve.models.errors import SolverCrash, SolverMissing
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Control, Event, Outcome, Proof, Token
 from allocsolve.solvers.dag import cpsat, prover, tandem
-from allocsolve.solvers.engines.cpsat import EngineRun, EngineStatus
+from allocsolve.solvers.engines.cpsat import EngineRun, EngineStatus, load
 
 Optimum = Callable[[DagProblem], int | None]
 Solve = Callable[..., tuple[Outcome, Control[Schedule]]]
@@ -32,8 +33,9 @@ families = pytest.mark.parametrize("family", ["rcpsp", "multimode", "jobshop", "
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
-    """Fail if a run leaves a thread behind, whatever ended it."""
-    for kernels in (PROJECTS, SHOPS):
+    """Fail if a run leaves a thread behind, whatever ended it; all is loaded before it."""
+    load()
+    for kernels in (PROJECTS, SHOPS, WINDOWS):
         kernels.build()
     before = set(threading.enumerate())
     yield
@@ -203,11 +205,11 @@ def test_search_goes_on_without_an_engine(
 ) -> None:
     """An engine that cannot be loaded costs proofs, not schedules, and is spoken of."""
 
-    def load(*_: object) -> bool:
+    def fail(*_: object) -> bool:
         raise SolverMissing("CP-SAT needs ortools")
 
-    monkeypatch.setattr(prover, "load", load)
-    monkeypatch.setattr(cpsat, "load", load)
+    monkeypatch.setattr(prover, "load", fail)
+    monkeypatch.setattr(cpsat, "load", fail)
     outcome, control = solve(_hard(), "auto", threads=threads, seconds=seconds)
     judge(control.answer)
     assert control.source == "genetic"
@@ -346,3 +348,19 @@ def test_what_search_does_not_know_goes_to_the_engine(
     assert outcome.proof is Proof.OPTIMAL
     assert control.value is not None
     assert problem.units(control.value) == 9
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("family", ["rcpsp", "jobshop"])
+def test_refuted_lengths_raise_the_bound_of_a_run(
+    family: str, threads: int, solve: Solve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the engine proves nothing the gap is certified by what windows refute."""
+    monkeypatch.setattr(prover, "run", _idle)
+    monkeypatch.setattr(cpsat, "run", lambda *_: EngineRun(EngineStatus.UNKNOWN, None))
+    problem = generate("rcpsp", tasks=60, seed=9004, resource_factor=0.75, resource_strength=0.2)
+    problem = problem if family == "rcpsp" else _hard(family)
+    _, control = solve(problem, "auto", threads=threads, seconds=1.5)
+    assert control.bound is not None
+    assert control.bound.source in ("windows", "shaving")
+    assert lower_bounds(problem)[0].value < control.bound.value <= (control.value or 0)
