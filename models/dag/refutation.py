@@ -61,6 +61,8 @@ class Refuter:
     ----------
     facts, windows
         What the loops read, and the windows that the last question left.
+    steps
+        Of the loops in a round, roughly.
     """
 
     def __init__(self, problem: DagProblem) -> None:
@@ -70,11 +72,11 @@ class Refuter:
         self._head, self._tail = relaxation.head, relaxation.tail
         self._ends = relaxation.latest_ends()
         sizes = np.diff(self.facts.line_offset)
-        steps = 2 * int((sizes * sizes).sum()) + 1
-        self._rounds = max(1, min(_ROUNDS, _STEPS // steps))
+        self.steps = 2 * int((sizes * sizes).sum()) + 1
+        self._rounds = max(1, min(_ROUNDS, _STEPS // self.steps))
         # Where durations differ the end of a task says little of its start.
         fixed = relaxation.min_duration == relaxation.max_duration
-        self._shaved: IntArray = np.flatnonzero(fixed & (steps <= _SHAVED_STEPS))
+        self._shaved: IntArray = np.flatnonzero(fixed & (self.steps <= _SHAVED_STEPS))
 
     def refutes(self, length: int) -> bool:
         """Whether the windows of schedules of at most ``length`` ticks contradict each other."""

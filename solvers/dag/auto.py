@@ -2,8 +2,9 @@
 
 Tasks that send data between identical nodes go to the method ``communication``, those between
 other nodes to ``heterogeneous``. Where many tasks choose a node and send nothing, CP-SAT has a
-few seconds for a proof before ``heterogeneous`` goes on. Everything else goes to CP-SAT if there
-is time for it: projects, shops, tasks bound to nodes.
+few seconds for a proof before ``heterogeneous`` goes on. Projects and shops are searched with
+CP-SAT beside it (:mod:`allocsolve.solvers.dag.tandem`). Everything else goes to CP-SAT if there is
+time for it.
 """
 
 from __future__ import annotations

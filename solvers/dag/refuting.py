@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.problem import DagProblem
@@ -18,9 +19,15 @@ from allocsolve.models.result import Bound
 from allocsolve.solvers.control import Control
 from allocsolve.solvers.dag.compiling import loads_in_time
 from allocsolve.solvers.engines.apart import never
-from allocsolve.solvers.loading import make_ready
+from allocsolve.solvers.loading import loops, make_ready
 
 __all__ = ["refute"]
+
+_PLAIN_STEP = 1e-6
+"""Seconds that plain Python takes for a step of the loops, roughly."""
+
+_QUESTIONS, _TRIES = 60, 20
+"""Rounds over all lines without shaving, and with it for each task, roughly."""
 
 
 def refute(
@@ -43,29 +50,37 @@ def refute(
     shaves
         Whether ends of windows are tried as well, which takes long.
     compiles
-        Whether the loops may be compiled; else they are used if they are there.
+        Whether the loops may be compiled, or run as plain Python; else they are used only if
+        they are there.
     """
     from allocsolve.models.dag.refutation import Refuter, is_affordable
 
     if not is_affordable(problem):
-        return
-    if not (compiles or loads_in_time(control, WINDOWS)) or not make_ready(control, WINDOWS):
         return
     until = time.monotonic() + seconds
 
     def is_over() -> bool:
         return time.monotonic() > until or control.stopped() is not None or stop()
 
+    def shave(length: int) -> bool:
+        return refuter.refutes_by_shaving(length, is_over)
+
     refuter = Refuter(problem)
-    _climb(problem, control, refuter.refutes, "windows", is_over)
-    if shaves:
-        _climb(
-            problem,
-            control,
-            lambda length: refuter.refutes_by_shaving(length, is_over),
-            "shaving",
-            is_over,
-        )
+    tries = _QUESTIONS + (_TRIES * len(problem.tasks) if shaves else 0)
+    with _loops(control, _PLAIN_STEP * refuter.steps * tries, compiles=compiles) as can_run:
+        if can_run:
+            _climb(problem, control, refuter.refutes, "windows", is_over)
+        if can_run and shaves:
+            _climb(problem, control, shave, "shaving", is_over)
+
+
+def _loops(
+    control: Control[Schedule], plain: float, *, compiles: bool
+) -> AbstractContextManager[bool]:
+    """Give the loops: as they are, or compiled or plain if they are not there yet."""
+    if compiles:
+        return loops(control, WINDOWS, plain=plain)
+    return nullcontext(loads_in_time(control, WINDOWS) and make_ready(control, WINDOWS))
 
 
 def _climb(
