@@ -26,7 +26,7 @@ from known import Known, known_files
 import allocsolve
 from allocsolve.instances.generators.dag import generate
 from allocsolve.models.dag.problem import DagProblem
-from allocsolve.models.dag.search_kernels import PROJECTS, SHOPS
+from allocsolve.models.dag.search_kernels import PROJECTS, SHOPS, WINDOWS
 
 SETS = {
     "j60": ("psplib/j60",),
@@ -202,7 +202,7 @@ def main() -> int:
     wanted = [name for group in options.sets for name in GROUPS.get(group, (group,))]
     everybody = solvers(options.limit, options.peer_limit or options.limit)
     print(machine(), flush=True)
-    for kernels in (PROJECTS, SHOPS):  # the process is warm: loops and engine are loaded
+    for kernels in (PROJECTS, SHOPS, WINDOWS):  # the process is warm: loops and engine are loaded
         kernels.build()
     plain_cpsat(generate("rcpsp", tasks=10, seed=0), 1.0, 1, 0)
     sets: dict[str, list[Case]] = {}

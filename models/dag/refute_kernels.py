@@ -78,7 +78,7 @@ def _read_line(facts: Facts, windows: Windows, line: int, mirrored: bool) -> int
         else:
             windows.low[k], windows.high[k] = windows.head[task], windows.latest[task]
         windows.lift[k] = windows.low[k]
-    return size
+    return int(size)
 
 
 @kernel

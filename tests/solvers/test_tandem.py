@@ -106,9 +106,13 @@ def test_small_instances_are_proven(
 
 @pytest.mark.parametrize(("family", "source"), [("rcpsp", "genetic"), ("jobshop", "tabu")])
 def test_a_schedule_tells_which_part_found_it(family: str, source: str, solve: Solve) -> None:
-    """Where CP-SAT is weak the schedule is the search's; the source must say so."""
-    outcome, control = solve(_hard(family), "auto", threads=2, seconds=1.5)
-    assert control.source == source
+    """Every incumbent has a source, and the answer that of the last one."""
+    events: list[Event] = []
+    outcome, control = solve(_hard(family), "auto", threads=2, seconds=1.5, listener=events.append)
+    found = [event.source for event in events if event.type == "incumbent"]
+    assert source in found
+    assert set(found) <= {"list", source, "cpsat"}
+    assert control.source == found[-1]
     assert outcome.termination is Termination.TIME_LIMIT
     assert outcome.solver.name == "ortools"
     assert not outcome.deterministic
