@@ -16,7 +16,7 @@ from allocsolve.models.errors import FeatureRefused, UsageError
 from allocsolve.models.result import SolverInfo, Termination
 from allocsolve.solvers import routes
 from allocsolve.solvers.control import Control, Limits, Outcome, Proof
-from allocsolve.solvers.dag import communication, cpsat, heterogeneous
+from allocsolve.solvers.dag import communication, cpsat, heterogeneous, tandem
 from allocsolve.solvers.routes import METHODS, OBJECTIVES, method_named, refuse_unsupported
 
 PLAIN = DagProblem(tasks=[Task(id="t", work=1)], nodes=[Node(id="a")])
@@ -91,15 +91,15 @@ SERVED: dict[str, tuple[DagProblem, str]] = {
     "data": (generate("layered", tasks=12, seed=1), "communication"),
     "flexible shop": (
         generate("flexible", tasks=40, seed=1, flexibility=0.5),
-        "cpsat heterogeneous",
+        "tandem",
     ),
     "large flexible shop": (
         generate("flexible", tasks=200, seed=1, flexibility=0.5),
-        "heterogeneous",
+        "tandem",
     ),
-    "job shop": (generate("jobshop", tasks=20, seed=1), "cpsat"),
-    "project": (generate("rcpsp", tasks=20, seed=1), "cpsat"),
-    "one node": (_without_data("layered", tasks=12, seed=1, nodes=1), "cpsat"),
+    "job shop": (generate("jobshop", tasks=20, seed=1), "tandem"),
+    "project": (generate("rcpsp", tasks=20, seed=1), "tandem"),
+    "one node": (_without_data("layered", tasks=12, seed=1, nodes=1), "tandem"),
 }
 
 
@@ -120,6 +120,7 @@ def test_auto_takes_the_methods_that_find_more(
     monkeypatch.setattr(communication, "search", note(communication))
     monkeypatch.setattr(heterogeneous, "search", note(heterogeneous))
     monkeypatch.setattr(cpsat, "run_engine", note(cpsat))
+    monkeypatch.setattr(tandem, "search", note(tandem))
     monkeypatch.setattr(Control, "is_proven", lambda _: False)
     method_named("dag", "auto").load()(problem, Control(Limits(time.monotonic() + 60)))
     assert asked == served_by.split()
