@@ -1,0 +1,125 @@
+"""How exactly the checker of coded answers judges: just inside a rule and just outside of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from allocsolve.models.claims import Claims
+from allocsolve.models.coded.answer import Code, CodedAnswer
+from allocsolve.models.coded.check import check, check_claims
+from allocsolve.models.coded.data import Elastic, Gradient, Limits, MatVec, Node, ObjectiveSpec
+from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.nodes import Law
+from allocsolve.models.result import Status
+
+EXPONENTIAL = Law(law="exponential", rate=1)
+UNIT = Law(law="deterministic", value=1)
+
+
+def rules(problem: CodedProblem, answer: CodedAnswer) -> set[str]:
+    """Return the rules that an answer breaks."""
+    return {violation.rule for violation in check(problem, answer).violations}
+
+
+@pytest.mark.parametrize(("missing", "broken"), [(-1e-9, set()), (1e-9, {"confidence"})])
+def test_a_confidence_is_missed_by_a_billionth(missing: float, broken: set[str]) -> None:
+    """Two of two nodes by 2: what the law reaches is enough, hardly more is not."""
+    reached = (1 - math.exp(-2)) ** 2
+    problem = CodedProblem(
+        task=MatVec(rows=2),
+        nodes=[Node(id=c, runtime=EXPONENTIAL) for c in "ab"],
+        objective=ObjectiveSpec(name="cost", deadline=2, confidence=reached + missing),
+    )
+    assert rules(problem, CodedAnswer.of([1, 1])) == broken
+
+
+@pytest.mark.parametrize(("over", "broken"), [(0, set()), (Fraction(1, 10**9), {"budget"})])
+def test_a_budget_of_whole_units_is_exact(over: Fraction, broken: set[str]) -> None:
+    """Loads of rows are whole numbers and prices exact, so nothing excuses a higher cost."""
+    problem = CodedProblem(
+        task=MatVec(rows=2),
+        nodes=[Node(id=c, runtime=EXPONENTIAL, cost=Fraction(1, 3)) for c in "ab"],
+        limits=Limits(budget=Fraction(2, 3) - over),
+    )
+    assert rules(problem, CodedAnswer.of([1, 1])) == broken
+
+
+@pytest.mark.parametrize(("copies", "broken"), [(3, set()), (2, {"coverage"})])
+def test_parts_of_gradients_need_more_copies(copies: int, broken: set[str]) -> None:
+    """One straggler and halves of gradients: every partition is needed on three nodes."""
+    problem = CodedProblem(
+        task=Gradient(partitions=4, stragglers=1, messages=2),
+        nodes=[Node(id=str(i), runtime=UNIT) for i in range(4)],
+    )
+    parts = [[(i + k) % 4 for k in range(copies)] for i in range(4)]
+    assert rules(problem, CodedAnswer.of([copies] * 4, partitions=parts)) == broken
+
+
+RING = CodedProblem(
+    task=Gradient(partitions=3, stragglers=1), nodes=[Node(id=c, runtime=UNIT) for c in "abc"]
+)
+RIGHT = CodedAnswer.of(
+    [2] * 3,
+    partitions=[[0, 1], [1, 2], [0, 2]],
+    code=Code(matrix=((0.5, 1, 0), (0, 1, -1), (0.5, 0, 1))),
+)
+
+
+@pytest.mark.parametrize(("row", "part"), [(0, 2), (1, 0), (2, 1)])
+def test_a_row_of_the_code_uses_only_what_its_node_has(row: int, part: int) -> None:
+    """A node cannot add a gradient that it does not compute, whichever partition it is."""
+    assert rules(RING, RIGHT) == set()
+    matrix = [list(entries) for entries in RIGHT.code.matrix or ()]
+    matrix[row][part] = 1e-6
+    wrong = replace(RIGHT, code=Code(matrix=tuple(map(tuple, matrix))))
+    (violation,) = check(RING, wrong).violations
+    assert violation.rule == "decodability"
+    assert f"'{'abc'[row]}' uses {part}," in violation.message
+
+
+def test_an_order_names_each_partition_once() -> None:
+    """A partition that is named twice would be computed twice, or another one not at all."""
+    good = replace(RIGHT, order=((1, 0), (1, 2), (2, 0)))
+    assert rules(RING, good) == set()
+    assert rules(RING, replace(good, order=((1, 0, 0), (1, 2), (2, 0)))) == {"order"}
+
+
+def test_a_piece_on_more_nodes_than_needed_is_no_answer() -> None:
+    """Every part is computed by exactly L + S nodes; a third copy is work that nobody planned."""
+    problem = CodedProblem(
+        task=Elastic(recovery_threshold=2), nodes=[Node(id=c, speed=1) for c in "abc"]
+    )
+    every = CodedAnswer.of([1, 1, 1], pieces=[(1, ["a", "b", "c"])])
+    assert rules(problem, every) == {"pieces"}
+
+
+@pytest.mark.parametrize(
+    "load", [Fraction(1, 4), Fraction(3, 4), Fraction(1, 2) + Fraction(1, 10**8)]
+)
+def test_loads_of_pieces_are_neither_less_nor_more(load: Fraction) -> None:
+    """A load that is told too high is as wrong as one that is told too low."""
+    problem = CodedProblem(
+        task=Elastic(recovery_threshold=2),
+        nodes=[Node(id=c, speed=speed) for c, speed in zip("abc", (1, 1, 2), strict=True)],
+    )
+    half = Fraction(1, 2)
+    pieces = [(half, ["a", "c"]), (half, ["b", "c"])]
+    assert rules(problem, CodedAnswer.of([half, half, 1], pieces=pieces)) == set()
+    assert rules(problem, CodedAnswer.of([half, load, 1], pieces=pieces)) == {"piece_load"}
+
+
+@pytest.mark.parametrize(("bound", "broken"), [(8 - 4e-8, set()), (8 - 4e-7, {"bound"})])
+def test_a_proof_leaves_no_more_than_a_hundred_millionth(bound: float, broken: set[str]) -> None:
+    """OPTIMAL means a gap of at most 1e-8; ten times as much is only a good answer."""
+    problem = CodedProblem(
+        task=MatVec(rows=1), nodes=[Node(id="a", runtime=Law(law="deterministic", value=8))]
+    )
+    report = check(problem, CodedAnswer.of([1]))
+    assert report.value == 8
+    for status, expected in ((Status.OPTIMAL, broken), (Status.FEASIBLE, set())):
+        found = check_claims(problem, report, Claims(status, 8.0, bound))
+        assert {violation.rule for violation in found} == expected

@@ -1,0 +1,115 @@
+"""How exactly the checker of allocations judges: just inside a rule and just outside of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from allocsolve.models.claims import Claims
+from allocsolve.models.fair.answer import FairAnswer, Run
+from allocsolve.models.fair.certificates import certified_bound, price_bound
+from allocsolve.models.fair.check import check, check_claims
+from allocsolve.models.fair.data import Job, Pair, ResourceType
+from allocsolve.models.fair.envy import envy_ratios
+from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.fair.settings import Settings
+from allocsolve.models.result import Status
+
+RAW = Settings(normalise="none")
+
+
+def rules(answer: FairAnswer, name: str = "max_min") -> set[str]:
+    """Return the rules that an answer breaks."""
+    report = check(answer.problem, answer, name=name, settings=RAW)
+    return {violation.rule for violation in report.violations}
+
+
+@pytest.mark.parametrize(("count", "rule"), [(2, "time_cap"), (1, "capacity")])
+def test_feasibility_is_judged_within_a_billionth(count: int, rule: str) -> None:
+    """What rounding leaves passes, ten times the promised tolerance does not."""
+    problem = FairProblem.from_arrays([[1.0]], [count], time_cap=rule == "time_cap")
+    for excess, broken in ((5e-10, set()), (1e-8, {rule})):
+        assert rules(FairAnswer(problem, np.array([[1 + excess]]))) == broken
+
+
+def _pair(count: int) -> FairProblem:
+    """Return two jobs that may share units of one type."""
+    return FairProblem(
+        types=[ResourceType(id="g", count=count)],
+        jobs=[Job(id="a", throughput={"g": 1}), Job(id="b", throughput={"g": 1})],
+        pairs=[Pair(jobs=("a", "b"), throughput={"g": (0.8, 0.8)})],
+    )
+
+
+@pytest.mark.parametrize(("count", "broken"), [(1, {"capacity", "time_cap"}), (2, {"time_cap"})])
+def test_what_a_pair_holds_counts_once_for_the_stock_and_for_both_jobs(
+    count: int, broken: set[str]
+) -> None:
+    """A shared unit is one unit, but each of the two jobs spends its time on it."""
+    shares, shared = np.array([[0.5], [0.0]]), np.array([[0.6]])
+    assert rules(FairAnswer(_pair(count), shares, pair_shares=shared)) == broken
+    assert rules(FairAnswer(_pair(count), 0 * shares, pair_shares=shared)) == set()
+
+
+def test_unit_prices_of_a_pair_make_its_bound_tight() -> None:
+    """Paces 10 and 10 alone, 9 and 3 together: the best level is 45/8, by hand.
+
+    Job a gets 9 p and job b 3 p + 10 (1 - p), so p = 5/8; unit prices 7/90 and 1/10 prove it.
+    """
+    problem = FairProblem(
+        types=[ResourceType(id="g", count=1)],
+        jobs=[Job(id="a", throughput={"g": 10}), Job(id="b", throughput={"g": 10})],
+        pairs=[Pair(jobs=("a", "b"), throughput={"g": (9, 3)})],
+    )
+    prices, times, worth = np.ones(1), np.zeros(2), np.array([7 / 90, 1 / 10])
+    best = FairAnswer(problem, np.array([[0.0], [3 / 8]]), pair_shares=np.array([[5 / 8]]))
+    assert best.utilities == pytest.approx([45 / 8, 45 / 8])
+    with_prices = certified_bound(problem, "max_min", prices, times, job_prices=worth, settings=RAW)
+    assert with_prices == pytest.approx(45 / 8, rel=1e-12)
+    assert certified_bound(problem, "max_min", prices, times, settings=RAW) > 45 / 8 + 0.1
+
+
+def test_a_gang_is_not_served_by_fewer_units_than_it_needs() -> None:
+    """The shortest run of a gang of two is on the type that has two, however fast the other is."""
+    problem = FairProblem.from_arrays(
+        [[10.0, 1.0]], [1, 2], columns={"gang": [2], "remaining": [10]}
+    )
+    assert price_bound(problem, "completion_time", np.zeros(2)) == pytest.approx(10)
+
+
+def test_runs_may_follow_each_other_at_once() -> None:
+    """A unit that one job leaves is free at that moment; a moment earlier it is not."""
+    problem = FairProblem.from_arrays([[1.0], [1.0]], [1], columns={"remaining": [3.0, 2.0]})
+    for begin, broken in ((3.0, set()), (3.0 - 1e-6, {"runs"})):
+        runs = (Run(0, 0, 0.0, 3.0), Run(1, 0, begin, begin + 2.0))
+        answer = FairAnswer(problem, np.array([[0.6], [0.4]]), runs=runs)
+        assert rules(answer, "completion_time") == broken
+    early = (Run(0, 0, -1.0, 2.0), Run(1, 0, 3.0, 5.0))
+    answer = FairAnswer(problem, np.array([[0.6], [0.4]]), runs=early)
+    assert rules(answer, "completion_time") == {"runs"}
+
+
+def test_both_certificates_have_to_be_right() -> None:
+    """Prices that prove the answer do not excuse time prices that are claimed beside them."""
+    problem = FairProblem.from_arrays([[2.0, 1], [1, 3]], [1, 1])
+    value = float(np.log(6))
+    for times, broken in (((1.0, 1.0), set()), ((1.0, 1.0 + 1e-3), {"certificate"})):
+        answer = FairAnswer(problem, np.eye(2), prices=np.zeros(2), time_prices=np.array(times))
+        report = check(problem, answer, name="nash")
+        claims = Claims(Status.OPTIMAL, value, value)
+        found = check_claims(problem, answer, report, claims, name="nash")
+        assert {violation.rule for violation in found} == broken
+
+
+@pytest.mark.parametrize(
+    ("columns", "ratio"),
+    [({}, 3.0), ({"weight": [2, 1]}, 6.0), ({"gang": [2, 1]}, 1.5), ({"gang": [1, 2]}, 6.0)],
+    ids=["plain", "weight", "gang of the envious", "gang of the envied"],
+)
+def test_envy_scales_with_weights_and_gangs(columns: dict[str, list[int]], ratio: float) -> None:
+    """Shares 1/10 and 3/10 of one type: three times as much, by weight and by units held."""
+    problem = FairProblem.from_arrays([[1.0], [1.0]], [2], columns=columns)
+    ratios, envied = envy_ratios(FairAnswer(problem, np.array([[0.1], [0.3]])))
+    assert ratios[0] == pytest.approx(ratio)
+    assert ratios[0] * ratios[1] == pytest.approx(1)
+    assert envied.tolist() == [1, 0]
