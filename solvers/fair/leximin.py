@@ -107,7 +107,8 @@ def _answer(problem: FairProblem, form: Form, stages: Stages) -> FairAnswer:
     slope = form.division.slope
     assert slope is not None
     worth = stages.first.worth / np.where(slope > 0, slope, 1.0)
-    found = Found(stages.last.share, stages.first.prices, stages.first.level, worth)
+    prices = stages.first.prices * stages.unit
+    found = Found(stages.last.share, prices, stages.first.level * stages.unit, worth)
     bare = form.answer(found)
     name = goal_name(problem)
     known = levels(problem, bare.utilities, name, problem.settings)

@@ -13,6 +13,7 @@ import pytest
 import allocsolve
 from allocsolve.models.fair.answer import FairResult
 from allocsolve.models.fair.envy import envy_ratios
+from allocsolve.models.fair.kkt import kkt_residuals
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.split import equal_split
 
@@ -42,6 +43,9 @@ def _solve(problem: FairProblem, objective: str, method: str, **options: str) ->
     )
     assert result.status == "OPTIMAL", result.warnings
     assert allocsolve.check(problem, result).valid
+    conditions = kkt_residuals(result.allocation, objective)
+    if conditions is not None:
+        assert conditions.worst <= 1e-5
     return result
 
 
