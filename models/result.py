@@ -82,6 +82,8 @@ class Objective:
         Proven bound on the best value (below it for ``min``), None if nothing is proven.
     gap_scale
         What the gap is relative to; None for the larger of value and bound.
+    settings
+        What the name leaves open, by name, such as the exponent of alpha fairness.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Objective:
     known: int | float | None
     bound: int | float | None
     gap_scale: float | None = None
+    settings: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
 
     @property
     def value(self) -> int | float:

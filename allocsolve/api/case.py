@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -195,6 +195,11 @@ class Case(ABC, Generic[ProblemT, AnswerT]):
     def tolerance(self) -> float:
         """The tolerance of a proof as the certificate states it."""
         return 0
+
+    @property
+    def objective_settings(self) -> Mapping[str, str | float]:
+        """What the name of the objective leaves open, with what was chosen; as options take it."""
+        return {}
 
     @property
     def gap_scale(self) -> float | None:

@@ -48,7 +48,7 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
     def __init__(
         self, problem: CodedProblem, objective: str | None, options: Mapping[str, str]
     ) -> None:
-        own = {name: value for name, value in options.items() if name in _SETTINGS}
+        own = _changes(problem.objective, options)
         if objective is not None or own:
             problem = _aimed(problem, _goal(problem.objective, objective, own))
         self.problem = problem
@@ -93,6 +93,13 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
         """Keep the values of the rules that the answer was compared with."""
         self._baselines = outcome.baselines
 
+    @property
+    def objective_settings(self) -> Mapping[str, float]:
+        """Quantile, deadline and confidence, as far as they are set."""
+        goal = self.problem.objective or ObjectiveSpec()
+        stated = {name: getattr(goal, name) for name in _SETTINGS}
+        return {name: float(value) for name, value in stated.items() if value is not None}
+
     def result(self, answer: CodedAnswer | None, ending: Ending) -> CodedResult:
         """Return the result, with the measures of its answer."""
         common = {field.name: getattr(ending, field.name) for field in fields(ending)}
@@ -105,6 +112,18 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
         )
 
 
+def _changes(given: ObjectiveSpec | None, options: Mapping[str, str]) -> dict[str, float]:
+    """Return the settings among the options that differ from what the instance says."""
+    wanted = {name: _number(name, text) for name, text in options.items() if name in _SETTINGS}
+    goal = given or ObjectiveSpec()
+    stated = {name: getattr(goal, name) for name in wanted}
+    return {
+        name: value
+        for name, value in wanted.items()
+        if stated[name] is None or float(stated[name]) != value
+    }
+
+
 def _aimed(problem: CodedProblem, goal: ObjectiveSpec) -> CodedProblem:
     """Return the problem with an objective that the caller, not its file, asks for."""
     try:
@@ -114,7 +133,7 @@ def _aimed(problem: CodedProblem, goal: ObjectiveSpec) -> CodedProblem:
 
 
 def _goal(
-    given: ObjectiveSpec | None, name: str | None, options: Mapping[str, str]
+    given: ObjectiveSpec | None, name: str | None, settings: Mapping[str, float]
 ) -> ObjectiveSpec:
     """Return the objective of the instance with what the run says instead."""
     if name is not None and name not in OBJECTIVES:
@@ -122,7 +141,7 @@ def _goal(
             f"unknown objective '{name}'{suggest(name, OBJECTIVES)}"
             f" (known: {', '.join(OBJECTIVES)})"
         )
-    changes: dict[str, object] = {key: _number(key, text) for key, text in options.items()}
+    changes: dict[str, object] = dict(settings)
     if name is not None:
         changes["name"] = name
     return msgspec.structs.replace(given or ObjectiveSpec(), **changes)

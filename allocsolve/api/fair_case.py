@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, cast
 
 from allocsolve.api.case import Ending
@@ -107,6 +107,11 @@ class FairCase(RealCase[FairProblem, FairAnswer]):
         """Return the result."""
         common = {field.name: getattr(ending, field.name) for field in fields(ending)}
         return FairResult(kind="fair", answer=answer, **common)
+
+    @property
+    def objective_settings(self) -> Mapping[str, str | float]:
+        """Every setting of the objective, so that a document means the same by itself."""
+        return asdict(self.settings)
 
     @property
     def gap_scale(self) -> float | None:

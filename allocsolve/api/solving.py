@@ -239,6 +239,7 @@ class _Run:
                 None if answer is None else case.number(case.cost(answer)),
                 None if bound is None else case.number(bound.value),
                 case.gap_scale,
+                case.objective_settings,
             ),
             certificate=Certificate(
                 bound_source=None if bound is None else bound.source,
