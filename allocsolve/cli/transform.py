@@ -167,7 +167,8 @@ def generate(
     ctx: typer.Context,
     family: Annotated[str, typer.Argument(metavar="KIND", help="Family of instances, see below.")],
     tasks: Annotated[
-        str, typer.Option("--tasks", metavar="N", help="Number of tasks (coded: of nodes).")
+        str,
+        typer.Option("--tasks", metavar="N", help="Number of tasks (coded: nodes; fair: jobs)."),
     ] = "30",
     seed: options.Seed = "0",
     settings: options.Settings = None,
@@ -182,8 +183,8 @@ def generate(
 
     Kinds: rcpsp, multimode, lags, jobshop, flexible, communication, layered, fork, join,
     fork_join, series_parallel, out_tree, in_tree, stencil, lu, cholesky, mapreduce, pipeline;
-    coded (--tasks counts nodes): two_types, mixed_rates, bimodal, heavy_tails, racks, gradient,
-    elastic; fair (--tasks counts jobs): cluster.
+    coded (--tasks counts nodes): two_types, mixed_rates, bimodal, heavy_tails, weibull, rented,
+    racks, gradient, elastic; fair (--tasks counts jobs): cluster, kinds, deadlines.
 
     Example: allocsolve generate rcpsp --tasks 30 --seed 1 -o random.json
     """
