@@ -29,8 +29,10 @@ class FairArrays:
         bool (entities,).
     pair_jobs
         int64 (q, 2), the two jobs of each pair.
-    pair_throughput
-        float64 (q, m, 2), progress of each of the two while they share.
+    pair_kind
+        int64 (q,), row of ``pair_rates`` of each pair.
+    pair_rates
+        float64 (kinds, m, 2), progress of each of the two while they share.
     time_cap
         Whether the time shares of a job sum to at most 1.
     """
@@ -41,7 +43,8 @@ class FairArrays:
     entity_weight: FloatArray
     entity_is_fifo: BoolArray
     pair_jobs: IntArray
-    pair_throughput: FloatArray
+    pair_kind: IntArray
+    pair_rates: FloatArray
     time_cap: bool
 
     def __post_init__(self) -> None:
@@ -51,7 +54,8 @@ class FairArrays:
             self.entity_weight,
             self.entity_is_fifo,
             self.pair_jobs,
-            self.pair_throughput,
+            self.pair_kind,
+            self.pair_rates,
         ):
             array.setflags(write=False)
 
@@ -71,6 +75,11 @@ class FairArrays:
         return self.jobs.gang
 
     @cached_property
+    def pair_throughput(self) -> FloatArray:
+        """float64 (q, m, 2), progress of the two jobs of each pair while they share."""
+        return _fixed_float(self.pair_rates[self.pair_kind])
+
+    @cached_property
     def exchanges(self) -> BoolArray:
         """Whether the throughput of a job counts, bool (n,): not for those of demands only."""
         if self.demand is None:
@@ -85,8 +94,8 @@ class FairArrays:
         able = np.zeros(len(self.gang), dtype=np.bool_)
         for j in np.flatnonzero(stock):  # by column: no copy of a table of a million jobs
             able |= self.throughput[:, j] > 0
-        gains = (self.pair_throughput[:, stock] > 0).any(axis=1)
-        np.logical_or.at(able, self.pair_jobs, gains)
+        gains = (self.pair_rates[:, stock] > 0).any(axis=1)[self.pair_kind]
+        able[self.pair_jobs[gains]] = True
         if self.demand is not None:
             able |= ~self.exchanges
             able &= ~(self.demand[:, ~stock] > 0).any(axis=1)

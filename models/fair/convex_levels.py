@@ -50,15 +50,14 @@ def level_above(problem: FairProblem, unit: FloatArray, floor: FloatArray) -> Bu
     """
     market = Market(problem)
     level = cp.Variable()
-    rows, n = market.rows, len(problem.arrays.gang)
+    rows = market.rows
     part = unit[rows] / market.unit
     above = market.utility >= level * part + floor[rows] / market.unit
     read = market.decoder()
 
     def decode() -> Solution:
-        worth = np.zeros(n)
-        worth[rows] = np.abs(np.asarray(above.dual_value)) / market.unit
-        return replace(read(), job_prices=worth)
+        worth = np.abs(np.asarray(above.dual_value)) / market.unit / market.count
+        return replace(read(), job_prices=market.spread(worth))
 
     return cp.Problem(cp.Maximize(level), [*market.constraints, above]), decode
 

@@ -59,7 +59,7 @@ def _best_value(market: Market) -> Built:
     """Forbid everything that is dearer for its utility than the best."""
     arrays = market.problem.arrays
     spent = market.gang[:, None] * arrays.cost[market.types]
-    pace = arrays.throughput[np.ix_(market.rows, market.types)] * market.weight[:, None]
+    pace = arrays.throughput[np.ix_(market.rows, market.types)] * arrays.weight[market.rows, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(pace > 0, pace / spent, 0.0)
     best = ratio >= ratio.max(initial=0.0) * (1 - 1e-12)

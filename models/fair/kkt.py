@@ -33,6 +33,7 @@ from allocsolve.models.fair.objectives import (
     required,
     scale,
 )
+from allocsolve.models.fair.pair_prices import pair_margin
 from allocsolve.models.fair.responses import offers_of, unit_prices
 from allocsolve.models.fair.settings import Settings
 from allocsolve.models.fair.split import equal_split
@@ -183,11 +184,7 @@ def _pair_excess(case: _Case, paid: FloatArray, unit: FloatArray) -> float:
         return 0.0
     each = np.zeros(len(arrays.gang))
     each[case.rows] = unit
-    gained = np.einsum("qms,qs->qm", arrays.pair_throughput, each[arrays.pair_jobs])
-    asked = arrays.gang[arrays.pair_jobs[:, 0], None] * paid
-    asked = asked + times[arrays.pair_jobs].sum(axis=1)[:, None]
-    counts = (gained > 0) & (arrays.capacity > 0)
-    return float((1 - asked[counts] / gained[counts]).max(initial=0.0))
+    return max(1 - pair_margin(arrays, each, paid, times), 0.0)
 
 
 def _incomplementarity(

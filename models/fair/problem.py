@@ -20,6 +20,7 @@ from allocsolve.models.fair.columns import (
     float_array,
 )
 from allocsolve.models.fair.data import Entity, FairDocument, Goal, Job, Pair, ResourceType, Rounds
+from allocsolve.models.fair.pairs import PairTable, check_pair_table
 from allocsolve.models.fair.settings import Settings, check_goal, goal_of
 from allocsolve.models.fair.validate import (
     check_columns,
@@ -77,8 +78,10 @@ class FairProblem:
     found: tuple[str, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("types", "entities", "pairs"):
+        for name in ("types", "entities"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        if not isinstance(self.pairs, PairTable):
+            object.__setattr__(self, "pairs", tuple(self.pairs))
         if not isinstance(self.jobs, JobTable):
             object.__setattr__(self, "jobs", tuple(self.jobs))
         check_goal(self.objective or Goal())
@@ -194,6 +197,24 @@ class FairProblem:
         """Return a new problem with some data fields changed, validated again."""
         return replace(self, **changes)  # type: ignore[arg-type]  # validated by __post_init__
 
+    def with_pairs(self, ends: object, throughput: object, kind: object = None) -> FairProblem:
+        """Return the same problem with these pairs of jobs that may share units.
+
+        Parameters
+        ----------
+        ends, throughput
+            int (q, 2), positions of the two jobs; float (q, m, 2), progress of each of the two
+            on each type while they share.
+        kind
+            int (q,), row of ``throughput`` of each pair, where many pairs are alike.
+
+        Raises
+        ------
+        InputError
+            If a shape, a position or a number is wrong.
+        """
+        return self.replace(pairs=PairTable(self.type_ids, self.job_ids, ends, throughput, kind))
+
     def named(self, name: str, origin: InstanceInfo | None = None) -> FairProblem:
         """Return the same problem under another name, without validating its data again."""
         twin = copy.copy(self)
@@ -237,7 +258,7 @@ class FairProblem:
             FairFeature.GANGS: bool((arrays.gang > 1).any()),
             FairFeature.ENTITIES: bool((arrays.jobs.entity >= 0).any()),
             FairFeature.DEMANDS: arrays.demand is not None,
-            FairFeature.PAIRS: bool(self.pairs),
+            FairFeature.PAIRS: len(self.pairs) > 0,
             FairFeature.ROUNDS: self.rounds is not None,
             FairFeature.DEADLINES: bool(np.isfinite(arrays.jobs.deadline).any()),
             FairFeature.NO_TIME_CAP: not self.time_cap,
@@ -312,22 +333,33 @@ def _build(problem: FairProblem) -> FairArrays:
     known = Known("type", problem.type_ids)
     columns = _columns(problem, known)
     check_columns(columns, ids, problem.type_ids)
-    table = _pairs(problem, known, columns) if problem.pairs else []
+    ends, kinds, rates = _pairs(problem, known, columns)
     return FairArrays(
         jobs=columns,
         capacity=np.array([count for count, _ in stock], dtype=np.float64),
         cost=np.array([cost for _, cost in stock], dtype=np.float64),
         entity_weight=np.array(weights, dtype=np.float64),
         entity_is_fifo=np.array([e.policy == "fifo" for e in problem.entities], dtype=np.bool_),
-        pair_jobs=np.array([jobs for jobs, _ in table], dtype=np.int64).reshape(-1, 2),
-        pair_throughput=np.array([row for _, row in table]).reshape(-1, len(types), 2),
+        pair_jobs=ends,
+        pair_kind=kinds,
+        pair_rates=rates,
         time_cap=problem.time_cap,
     )
 
 
 def _pairs(
     problem: FairProblem, types: Known, columns: JobColumns
-) -> list[tuple[tuple[int, int], npt.NDArray[np.float64]]]:
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return jobs and kind of each pair, (q, 2) and (q,), and the rates of each kind."""
+    m = len(types.ids)
+    if not len(problem.pairs):
+        none = np.zeros((0, 2), dtype=np.int64)
+        return none, none[:, 0], np.zeros((0, m, 2))
+    if isinstance(problem.pairs, PairTable):
+        if problem.pairs.throughput.shape[1] != m:
+            raise InputError(f"the table of pairs does not have the {m} types of the instance")
+        check_pair_table(problem.pairs, columns, problem.job_ids)
+        return problem.pairs.ends, problem.pairs.kind, problem.pairs.throughput
     jobs = Known("job", problem.job_ids)
     table = [
         check_pair(pair, f"$.pairs[{q}]", jobs, types, columns)
@@ -342,7 +374,8 @@ def _pairs(
                 remedy="delete one of the two",
                 path=f"$.pairs[{q}]",
             )
-    return table
+    ends = np.array([jobs for jobs, _ in table], dtype=np.int64)
+    return ends, np.arange(len(table)), np.array([row for _, row in table])
 
 
 def _columns(problem: FairProblem, types: Known) -> JobColumns:

@@ -17,6 +17,7 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.fair.objectives import counted, has_deadlines, isolated, required, scale
+from allocsolve.models.fair.pair_prices import pair_margin
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.responses import offers_of, unit_prices
 from allocsolve.models.fair.settings import Settings
@@ -104,12 +105,8 @@ def _fitting(
     arrays = problem.arrays
     if not len(arrays.pair_jobs):
         return 1.0
-    each = _spread(rows, unit, len(arrays.gang))[arrays.pair_jobs]
-    gained = np.einsum("qms,qs->qm", arrays.pair_throughput, each)
-    gang = arrays.gang[arrays.pair_jobs[:, 0]]
-    asked = gang[:, None] * prices + time_prices[arrays.pair_jobs].sum(axis=1)[:, None]
-    counts = (gained > 0) & (arrays.capacity > 0)
-    return float(np.min(asked[counts] / gained[counts], initial=1.0))
+    every = _spread(rows, unit, len(arrays.gang))
+    return min(pair_margin(arrays, every, prices, time_prices), 1.0)
 
 
 def _first_level(name: str) -> Callable[[_Case], float]:

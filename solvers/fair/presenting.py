@@ -46,8 +46,9 @@ def repair(
     pairs = None if pair_shares is None else np.maximum(pair_shares, 0.0)
     if arrays.time_cap:
         excess = np.maximum(time_used(arrays, fixed, pairs), 1.0)
-        if pairs is not None:
-            pairs = pairs / excess[arrays.pair_jobs].max(axis=1)[:, None]
+        if pairs is not None and (excess > 1).any():
+            first, second = arrays.pair_jobs.T
+            pairs = pairs / np.maximum(excess[first], excess[second])[:, None]
         fixed /= excess[:, None]
     held = loads(arrays, fixed, pairs)
     with np.errstate(divide="ignore", invalid="ignore"):
