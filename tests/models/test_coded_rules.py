@@ -13,11 +13,10 @@ from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.baselines import candidates, replicated
 from allocsolve.models.coded.bounds import Adaptive, Rateless, lower_mean, lower_quantile
 from allocsolve.models.coded.check import check
-from allocsolve.models.coded.data import Limits, MatVec, Node, ObjectiveSpec, Scaling, Scenarios
+from allocsolve.models.coded.data import Limits, MatVec, Node, ObjectiveSpec, Scaling
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.law import completion_law
 from allocsolve.models.coded.load_kernels import survival_of
-from allocsolve.models.coded.milp_scenarios import completed_loads
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.rules import (
     best_pace,
@@ -217,15 +216,3 @@ def test_repaired_loads_keep_every_limit(total: int | None, budget: int | None) 
         found = domain.repaired(loads)
         assert found is not None
         assert check(problem, CodedAnswer.of(found)).valid
-
-
-def test_completed_loads_are_those_of_the_draws() -> None:
-    """The program counts a load as done exactly where the draw is done by the deadline."""
-    draws = [[1.0, 0.5], [0.3, 2.0]]
-    problem = CodedProblem(
-        task=MatVec(rows=5),
-        nodes=[Node(id="a", startup=1), Node(id="b", speed=2)],
-        scenarios=Scenarios(samples=draws),  # type: ignore[arg-type]  # floats are numbers
-    )
-    done = completed_loads(problem, Domain.of(problem), np.array(draws), 3.0)
-    assert done.tolist() == [[2, 5], [5, 3]]
