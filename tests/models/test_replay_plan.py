@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+import msgspec
 import numpy as np
 import pytest
 
@@ -11,7 +14,8 @@ from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.execution.dag import simulate
 from allocsolve.models.execution.plan import plan_replay
 from allocsolve.models.execution.request import SimulationRequest
-from allocsolve.models.nodes import Deterministic
+from allocsolve.models.nodes import Bimodal, Deterministic, Law
+from allocsolve.models.processes import Process
 
 
 def replayed(problem: DagProblem, schedule: Schedule, factor: float) -> float:
@@ -72,3 +76,42 @@ def test_a_wait_for_data_and_one_for_a_node_are_both_kept() -> None:
     assert sorted(zip(arcs.lag.tolist(), arcs.transfer.tolist(), strict=True)) == [(0, 2), (3, 0)]
     assert arcs.from_start.tolist() == [False, False]
     assert np.sort(arcs.edge).tolist() == [-1, 0]
+
+
+def _one(work: float, **fields: object) -> tuple[DagProblem, Schedule]:
+    """Return one task on one node."""
+    problem = DagProblem(
+        tasks=[Task(id="a", work=work)], nodes=[msgspec.structs.replace(Node(id="x"), **fields)]
+    )
+    return problem, Schedule.of(problem, [0], [0])
+
+
+@pytest.mark.parametrize(("factor", "makespan"), [(1.0, 2.0), (1.25, 3 + 2.5)])
+def test_a_closed_time_is_not_touched_by_what_ends_when_it_begins(
+    factor: float, makespan: float
+) -> None:
+    """A plan that uses a node up to the last moment is replayed as it is."""
+    assert replayed(*_one(2, unavailable=[(2, 3)]), factor) == makespan
+
+
+@pytest.mark.parametrize(("moment", "makespan"), [(2.0, 2.0), (1.5, math.inf)])
+def test_a_task_that_ends_as_its_node_is_lost_has_ended(moment: float, makespan: float) -> None:
+    """Only what would end later never ends."""
+    process = Process(loss=Law(law="deterministic", value=moment))
+    assert replayed(*_one(2, process=process), 1.0) == makespan
+
+
+def test_a_wait_for_a_start_makes_its_source_critical() -> None:
+    """The long task starts 2 after the short one: both decide when all is done, the third not."""
+    problem = DagProblem(
+        tasks=[Task(id="a", work=5), Task(id="b", work=9), Task(id="c", work=1)],
+        edges=[
+            Edge(source="a", target="b", min_lag=2, lag_from="start"),
+            Edge(source="a", target="c"),
+        ],
+        nodes=[Node(id="x"), Node(id="y"), Node(id="z")],
+    )
+    schedule = Schedule.of(problem, [0, 2, 5], [0, 4, 8])
+    request = SimulationRequest(law=Bimodal(1.0, 1.0625, 0.5), replications=20)
+    (found,) = simulate(problem, [schedule], request)
+    assert found.criticality == {"a": 1.0, "b": 1.0, "c": 0.0}
