@@ -9,6 +9,7 @@ from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.baselines import RULES, Loads, candidates, replicated
 from allocsolve.models.coded.law import NoExactLaw
 from allocsolve.models.coded.scores import QuickScores, Scores
+from allocsolve.solvers.coded.batching import partial_work
 from allocsolve.solvers.coded.ground import Ground
 
 __all__ = ["best_of", "best_of_rule", "compare", "names_of"]
@@ -28,7 +29,9 @@ _NEAR = 2e-3
 def names_of(ground: Ground) -> list[str]:
     """Return the rules that an answer is compared with."""
     batches = ground.problem.limits.batches
-    return [*(name for name in RULES if name != "bpcc" or batches != 1), "replication"]
+    if batches == 1:
+        return [*(name for name in RULES if name != "bpcc"), "replication"]
+    return [*RULES, "partial_work", "replication"]
 
 
 def compare(ground: Ground, *, offer: bool) -> None:
@@ -44,6 +47,8 @@ def compare(ground: Ground, *, offer: bool) -> None:
             break
         if ground.hurried and name not in _SINGLE:
             continue
+        if name in ground.values:
+            continue
         found = best_of_rule(ground, name)
         ground.values.setdefault(name, None if found is None else found[1])
         if found is not None and offer and math.isfinite(found[1]):
@@ -56,6 +61,8 @@ def compare(ground: Ground, *, offer: bool) -> None:
 
 def best_of_rule(ground: Ground, name: str) -> tuple[CodedAnswer, float] | None:
     """Return the best answer of a rule with its cost, None if it gives none."""
+    if name == "partial_work":
+        return partial_work(ground)
     if name == "replication":
         return _best_exactly(ground, list(replicated(ground.problem, ground.domain)))
     batches = ground.problem.limits.batches

@@ -16,6 +16,7 @@ from allocsolve.models.coded.data import Scenarios
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.value import objective_value
 from allocsolve.models.result import SolverInfo
+from allocsolve.solvers.coded.batching import refine_batches
 from allocsolve.solvers.coded.bounding import bound_cost
 from allocsolve.solvers.coded.compare import best_of, compare
 from allocsolve.solvers.coded.enumeration import enumerate_all, is_small
@@ -37,6 +38,9 @@ _MEDIUM = 2000
 
 _PLAIN = 100
 """How many times as long plain Python takes, roughly."""
+
+_ROUNDS = 3
+"""Turns of trying other numbers of batches and searching loads for the one that is better."""
 
 _COARSE = 16
 """Batches that scores count at most; an answer may have more."""
@@ -117,6 +121,19 @@ def improve_loads(ground: Ground, budget: float) -> None:
         _search(ground, loads, cost, batches, share)
         if ground.over():
             return
+    for _ in range(_ROUNDS):
+        if not refine_batches(ground):
+            return
+        _search_again(ground, budget / 8)
+
+
+def _search_again(ground: Ground, budget: float) -> None:
+    """Search around the best loads in the number of batches that they have now."""
+    answer, cost = ground.control.answer, ground.control.value
+    if answer is None or cost is None or answer.batches is None or ground.over():
+        return
+    loads = tuple(int(load) for load in answer.loads)
+    _search(ground, loads, cost, answer.batches, budget)
 
 
 def _search(ground: Ground, loads: Loads, cost: float, batches: int, budget: float) -> None:

@@ -18,6 +18,7 @@ __all__ = [
     "hcmm_scaled",
     "load_balanced",
     "load_balanced_scaled",
+    "partial_work",
     "replication",
     "uniform",
 ]
@@ -51,4 +52,5 @@ hcmm_ceil = partial(_by_rule, "hcmm_ceil")
 hcmm_scaled = partial(_by_rule, "hcmm_scaled")
 load_balanced_scaled = partial(_by_rule, "load_balanced_scaled")
 bpcc = partial(_by_rule, "bpcc")
+partial_work = partial(_by_rule, "partial_work")
 replication = partial(_by_rule, "replication")

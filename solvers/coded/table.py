@@ -87,6 +87,14 @@ ROWS: tuple[Row, ...] = (
         for name, description in _RULES
     ),
     Row(
+        "partial_work",
+        _PRODUCTS,
+        _LAWS,
+        exact=False,
+        target="rule_methods:partial_work",
+        description="storage split for partial work, in the best number of batches",
+    ),
+    Row(
         "replication",
         _PRODUCTS - {Feature.MATMUL},
         _LAWS,
