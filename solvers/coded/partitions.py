@@ -23,6 +23,7 @@ from allocsolve.models.coded.placing import arcs
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.scores import exact_cost
 from allocsolve.models.result import RealBound, Termination
+from allocsolve.solvers.coded import placement
 from allocsolve.solvers.coded.ground import read_numbers
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, infeasible, own_solver
@@ -34,7 +35,14 @@ _MOST_SCORES = 1500
 
 
 def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
-    """Place the partitions of a gradient."""
+    """Place the partitions of a gradient.
+
+    Rules, a maximum flow and exchanges; where a budget and data locality meet, a flow does not
+    see the price, and constraint programs decide.
+    """
+    both = problem.arrays.holds is not None and problem.limits.budget is not None
+    if both and problem.objective_name == "worst_case":
+        return placement.solve(problem, control)
     return _solve("partitions", problem, control)
 
 

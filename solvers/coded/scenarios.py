@@ -84,10 +84,13 @@ def solve_by(engine: Engine, problem: CodedProblem, control: RealControl[CodedAn
     info = engine.info(control.limits, report.options)
     if report.proved_empty and control.answer is None:
         return infeasible(info, None)
+    ended = ground.ended()
+    if report.cut and ended is Termination.FINISHED:
+        ended = Termination.TIME_LIMIT  # an engine ends a little before its limit
     return finished(
         control,
         info,
-        ground.ended(),
+        ended,
         deterministic=not ground.hurried and report.repeats and engine.repeats(control.limits),
         warnings=(*report.notes, *ground.warnings),
         abandoned=report.abandoned,
@@ -106,6 +109,7 @@ class _Report:
         self.repeats = True
         self.abandoned = False
         self.proved_empty = False
+        self.cut = False
         arrays = problem.arrays
         if arrays.scenarios is not None:
             self.options["draws"] = len(arrays.scenarios)
@@ -142,7 +146,8 @@ class _Report:
         scene = Scene(trial, seen, engine, None)
         _goal(scene)
         self.abandoned = self.abandoned or scene.abandoned
-        self.repeats = trial.ended() in (Termination.FINISHED, Termination.GAP_LIMIT)
+        own_end = trial.ended() in (Termination.FINISHED, Termination.GAP_LIMIT)
+        self.repeats = scene.repeats and own_end
         answer = trial.control.answer
         if answer is not None:
             text = (
@@ -194,6 +199,8 @@ def _search(ground: Ground, engine: Engine, settings: dict[str, int], report: _R
             )
             report.compare(_measure(sample, answer), _measure(problem, answer), text)
     report.abandoned = report.abandoned or scene.abandoned
+    report.repeats = report.repeats and scene.repeats
+    report.cut = scene.own and not scene.complete
 
 
 def _goal(scene: Scene) -> bool:

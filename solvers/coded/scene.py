@@ -9,8 +9,9 @@ bound is that of the true laws, and both the promise and what it is worth are re
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import msgspec
@@ -27,13 +28,13 @@ from allocsolve.models.coded.scenario_programs import ScenarioProgram, Times
 from allocsolve.models.coded.scores import exact_cost
 from allocsolve.models.result import RealBound, Scalar, SolverInfo
 from allocsolve.solvers.coded.ground import Ground
-from allocsolve.solvers.coded.optimise import improve_loads
+from allocsolve.solvers.coded.search import Search
 from allocsolve.solvers.control import Control, Limits, RealControl
 
 __all__ = ["Ended", "Engine", "Scene", "sampled"]
 
-_SCORES = 400
-"""Loads for each node that a descent before the engine scores, at most."""
+_SHARE = 0.3
+"""Share of the time that is left for a local search before the engine."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,9 @@ class Scene:
     best, promise
         The best known loads and their cost, both on the draws.
     complete
-        Whether no search was cut short.
+        Whether no search of an engine was cut short.
+    repeats
+        Whether the clock ended no part of the run.
     """
 
     def __init__(
@@ -138,6 +141,7 @@ class Scene:
         self.promise = math.inf
         self.seen: Loads | None = None
         self.complete = True
+        self.repeats = True
         self.abandoned = False
         self._engine = engine
         self._effort = effort
@@ -167,17 +171,26 @@ class Scene:
 
     def descend(self, budget: float) -> None:
         """Search around the best loads, on the draws, before an engine begins."""
-        ground = self.ground
-        if not self.own:
-            control = RealControl[CodedAnswer](ground.control.limits, ground.control.token)
-            ground = Ground(self.sample, control)
-            if self.best is not None and math.isfinite(self.promise):
-                ground.offer(ground.answer(self.best, 1), "start")
-        work = ground.scores(1).work() * len(ground.domain.caps)
-        improve_loads(ground, min(budget, _SCORES * work))
-        answer = ground.control.answer
-        if answer is not None and answer.code.family != "replication":
-            self._accept(tuple(int(load) for load in answer.loads))
+        if self.best is None or not math.isfinite(self.promise):
+            return
+        control = self.ground.control
+        until = control.limits.deadline
+        if until is not None:
+            until = time.monotonic() + _SHARE * max(0.0, control.remaining())
+        limits = replace(control.limits, deadline=until)
+        trial = Ground(self.sample, RealControl[CodedAnswer](limits, control.token))
+        search = Search(trial, trial.scores(1), budget)
+        best, cost = search.improve(self.best, self.promise, 1)
+        while not search.over() and not self.over():
+            other = search.kicked(best)
+            search.budget -= search.scores.work()
+            if other is None or not math.isfinite(self.cost(other)):
+                continue
+            found, value = search.improve(other, math.inf, 1)
+            if value < cost:
+                best, cost = found, value
+        self.repeats = self.repeats and trial.control.remaining() > 0
+        self._accept(best)
 
     def completion(self, loads: Loads) -> FloatArray:
         """Return when each draw is complete, float64 (draws,)."""

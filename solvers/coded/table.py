@@ -77,10 +77,18 @@ ROWS: tuple[Row, ...] = (
     Row(
         "milp",
         _PRODUCTS - {Feature.BATCHES, Feature.PER_ROW},
-        ("quantile", "deadline_probability"),
+        _LAWS,
         exact=True,
         target="milp:solve",
-        description="a mixed-integer program over joint draws with HiGHS; exact for scenarios",
+        description="mixed-integer programs over joint draws with HiGHS; exact for scenarios",
+    ),
+    Row(
+        "cpsat",
+        _PRODUCTS - {Feature.BATCHES, Feature.PER_ROW},
+        _LAWS,
+        exact=True,
+        target="cpsat:solve",
+        description="constraint programs over joint draws with CP-SAT; exact for scenarios",
     ),
     *(
         Row(name, _PRODUCTS, _LAWS, False, f"rule_methods:{name}", description)
@@ -109,6 +117,14 @@ ROWS: tuple[Row, ...] = (
         exact=True,
         target="partitions:solve",
         description="gradients: every rule, then exchanges of partitions by exact value",
+    ),
+    Row(
+        "placement",
+        _PARTS,
+        ("worst_case",),
+        exact=True,
+        target="placement:solve",
+        description="gradients: the least worst time under all limits, then the fewest moves",
     ),
     Row(
         "heterogeneity_aware",
@@ -143,8 +159,16 @@ ROWS: tuple[Row, ...] = (
         description="elastic: loads by speed up to a common time, exact fractions",
     ),
     Row(
+        "elastic_program",
+        _PIECES | {Feature.HOLDS},
+        OBJECTIVES,
+        exact=True,
+        target="elastic:elastic_program",
+        description="elastic: a linear program over stored blocks, with HiGHS; honours budgets",
+    ),
+    Row(
         "equal_shares",
-        _PIECES,
+        _PIECES | {Feature.HOLDS},
         OBJECTIVES,
         exact=False,
         target="elastic:equal_shares",
