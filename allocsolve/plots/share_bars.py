@@ -126,7 +126,7 @@ def _draw_utilities(axis: Axes, rows: Sequence[ShareRow], ratio: FloatArray) -> 
     axis.axvline(1.0, color=COLOURS[3], linewidth=1.0)
     axis.set_xlim(0, 1.25 * max([1.0, *(row.ratio for row in rows)]))
     least = f" (least {ratio.min():.3g})" if len(ratio) else ""
-    axis.set_xlabel(f"utility / equal split{least}; utility in numbers", color=INK)
+    axis.set_xlabel(f"utility / equal split{least}\nin numbers: utility", color=INK)
 
 
 def _told(values: Sequence[float]) -> list[str]:
