@@ -10,7 +10,7 @@ from allocsolve.models.fair.problem import FairFeature, FairProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, own_solver
-from allocsolve.solvers.fair import convex, leximin, matching, partial
+from allocsolve.solvers.fair import convex, leximin, linear, matching, partial
 from allocsolve.solvers.fair.compiling import plain_seconds
 from allocsolve.solvers.fair.interior import solve_interior
 from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
@@ -33,6 +33,8 @@ _OTHERS = {
     "dominant_resource": leximin.solve,
     "completion_time": matching.solve,
     "partial_allocation": partial.solve,
+    "total_throughput": linear.solve,
+    "cost": linear.solve,
 }
 
 _CONVEX_SIZE = 400_000

@@ -7,7 +7,7 @@ import numpy as np
 from allocsolve.models.errors import UsageError
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.certificates import TIGHT
-from allocsolve.models.fair.objectives import counted, has_deadlines, require_columns
+from allocsolve.models.fair.objectives import counted, require_columns
 from allocsolve.models.fair.problem import FairFeature, FairProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, Proof, RealControl
@@ -20,6 +20,7 @@ from allocsolve.solvers.engines.conic import (
 )
 from allocsolve.solvers.fair.conflict import find_conflict
 from allocsolve.solvers.fair.convex_leximin import level_by_level, program_info
+from allocsolve.solvers.fair.linear import refuse_free_types
 from allocsolve.solvers.fair.presenting import firm, goal_name, offer, repair
 from allocsolve.solvers.fair.settings import read_words
 from allocsolve.solvers.fair.structured import nothing_to_divide, offer_nothing
@@ -92,13 +93,7 @@ def _refuse(problem: FairProblem) -> None:
     name, hard = goal_name(problem), {FairFeature.DEMANDS, FairFeature.PAIRS} & problem.features
     if hard and name in _PLAIN:
         raise UsageError(f"objective '{name}' takes no {' or '.join(sorted(hard))}")
-    arrays = problem.arrays
-    free = np.flatnonzero((arrays.cost == 0) & (arrays.capacity > 0)).tolist()
-    if name == "cost" and not has_deadlines(problem) and free:
-        raise UsageError(
-            f"type '{problem.type_ids[free[0]]}' costs nothing: utility for its cost is unlimited"
-            "\n  allowed: a cost above 0 for every type, or deadlines"
-        )
+    refuse_free_types(problem)
 
 
 def _is_uniform(problem: FairProblem) -> bool:

@@ -85,6 +85,13 @@ ROWS: tuple[Row, ...] = (
         description="large divisions, reduced exactly by a box around their prices",
     ),
     Row(
+        name="linear",
+        honours=_EXCHANGING,
+        objectives=("total_throughput", "cost"),
+        target="linear:solve",
+        description="total throughput and cost as linear programs with HiGHS, large ones reduced",
+    ),
+    Row(
         name="leximin",
         honours=_EXCHANGING,
         objectives=_LEXICOGRAPHIC,
