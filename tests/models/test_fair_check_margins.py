@@ -77,6 +77,55 @@ def test_a_gang_is_not_served_by_fewer_units_than_it_needs() -> None:
     assert price_bound(problem, "completion_time", np.zeros(2)) == pytest.approx(10)
 
 
+@pytest.mark.parametrize(
+    ("name", "shares", "rule"),
+    [
+        pytest.param("nash_sharing_incentive", (0.5, 0.5), "floor", id="floor"),
+        pytest.param("envy_free_efficiency", (0.4, 0.4), "envy", id="envy"),
+        pytest.param("equal_throughput", (0.4, 0.4), "equal_throughput", id="equal"),
+        pytest.param("cost", (0.25, 0.25), "deadline", id="deadline"),
+    ],
+)
+def test_what_an_objective_asks_is_judged_within_a_ten_millionth(
+    name: str, shares: tuple[float, float], rule: str
+) -> None:
+    """Solvers end within their own tolerance; an answer that is a little worse breaks the rule."""
+    columns = {"remaining": [5.0, 5.0], "deadline": [20.0, 20.0]}
+    problem = FairProblem.from_arrays([[1.0], [1.0]], [1], cost=[1.0], columns=columns)
+    for lack, broken in ((5e-8, set()), (1e-5, {rule})):
+        held = np.array([[shares[0] * (1 - lack)], [shares[1]]])
+        assert rules(FairAnswer(problem, held), name) == broken
+
+
+def test_who_has_nothing_envies_beyond_measure() -> None:
+    """A quotient by zero is no excuse: any share of another would be infinitely more."""
+    problem = FairProblem.from_arrays([[1.0], [1.0]], [1])
+    one, none = (FairAnswer(problem, np.array([[0.0], [part]])) for part in (0.5, 0.0))
+    assert envy_ratios(one)[0].tolist() == [np.inf, 0.0]
+    assert envy_ratios(none)[0].tolist() == [0.0, 0.0]
+    assert rules(one, "envy_free_efficiency") == {"envy"}
+
+
+@pytest.mark.parametrize(
+    ("runs", "broken"),
+    [
+        pytest.param([(0, 0, 2), (1, 2, 5)], set(), id="one after the other"),
+        pytest.param([(0, 0, 2), (1, 1, 4)], {"runs"}, id="a gang beside another job"),
+        pytest.param([(0, 0, 2), (0, 2, 4), (1, 4, 7)], {"runs"}, id="twice"),
+        pytest.param([(0, 0, 2)], {"runs"}, id="not at all"),
+    ],
+)
+def test_gangs_run_once_on_units_of_their_own(
+    runs: list[tuple[int, float, float]], broken: set[str]
+) -> None:
+    """A gang of two and a single job do not fit on two units at once."""
+    columns = {"remaining": [2.0, 3.0], "gang": [2, 1]}
+    problem = FairProblem.from_arrays([[1.0], [1.0]], [2], columns=columns)
+    entries = tuple(Run(job, 0, start, end) for job, start, end in runs)
+    answer = FairAnswer(problem, np.zeros((2, 1)), runs=entries)
+    assert rules(answer, "completion_time") == broken
+
+
 def test_runs_may_follow_each_other_at_once() -> None:
     """A unit that one job leaves is free at that moment; a moment earlier it is not."""
     problem = FairProblem.from_arrays([[1.0], [1.0]], [1], columns={"remaining": [3.0, 2.0]})
