@@ -6,10 +6,14 @@ import csv
 from importlib.resources import files
 from pathlib import Path
 
-__all__ = ["bundled", "task_graphs"]
+__all__ = ["bundled", "task_graphs", "throughput_tables"]
 
 _TABLE = "optima.csv"
 """Kind, status, objective, value and reason of every bundled instance; itself not an instance."""
+
+
+_STOCK = "stock.json"
+"""Units of each type and the jobs, for the throughput tables."""
 
 
 def bundled(kind: str | None = None) -> dict[str, Path]:
@@ -25,6 +29,13 @@ def bundled(kind: str | None = None) -> dict[str, Path]:
         kinds = {row["name"]: row["kind"] for row in csv.DictReader(table)}
     found = {path.stem: path for path in folder.iterdir() if path.name != _TABLE}
     return {name: found[name] for name in sorted(kinds) if kind in (None, kinds[name])}
+
+
+def throughput_tables() -> dict[str, Path]:
+    """Return the bundled throughput tables, which need ``nodes`` too: file name to path."""
+    folder = Path(str(files("allocsolve.instances") / "throughput_tables"))
+    found = [path for path in folder.iterdir() if path.name != _STOCK]
+    return {path.name: path for path in sorted(found, key=lambda path: path.name)}
 
 
 def task_graphs() -> dict[str, Path]:

@@ -50,7 +50,9 @@ def convert(
 
     wanted = to or ("native" if path is None else output_format(path))
     problem = read_instance(source, format_name, nodes, index_base)
-    data, losses = to_bytes(problem, wanted)
+    if to is None and path is not None:
+        wanted = output_format(path, problem.kind)
+    data, losses = to_bytes(problem, wanted, "" if path is None else path.suffix.lower())
     console.emit(data, path)
     console.warn([*problem.warnings, *losses])
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import jsonschema  # type: ignore[import-untyped]  # its stubs are a package of their own
 import pytest
@@ -16,7 +17,7 @@ from allocsolve.report.schemas import schema_text
 
 FAIR = allocsolve.from_dict(
     {
-        "types": [{"id": "a", "count": 2}, {"id": "b", "count": 3}],
+        "types": [{"id": "a", "count": 0.8}, {"id": "b", "count": 1.2}],
         "jobs": [
             {"id": "x", "throughput": {"a": 3, "b": 1}},
             {"id": "y", "throughput": {"a": 2, "b": 2}, "weight": 3},
@@ -28,7 +29,7 @@ FAIR = allocsolve.from_dict(
 )
 CODED = allocsolve.from_dict(
     {
-        "task": {"type": "matvec", "rows": 20},
+        "task": {"type": "matvec", "rows": 4},
         "nodes": [
             {"id": "w0", "runtime": {"law": "shifted_exponential", "shift": 1, "rate": 1}},
             {"id": "w1", "runtime": {"law": "shifted_exponential", "shift": 2, "rate": 1}},
@@ -48,9 +49,14 @@ SET = [
 
 
 def _document(problem: Problem, objective: str, options: dict[str, str]) -> dict[str, object]:
-    result = allocsolve.solve(problem, objective=objective, options=options, threads=1)
-    document: dict[str, object] = json.loads(result_bytes(result))
+    document: dict[str, object] = json.loads(_solved(problem, objective, tuple(options.items())))
     return document
+
+
+@cache
+def _solved(problem: Problem, objective: str, options: tuple[tuple[str, str], ...]) -> bytes:
+    result = allocsolve.solve(problem, objective=objective, options=dict(options), threads=1)
+    return result_bytes(result)
 
 
 def _stating(document: dict[str, object], settings: dict[str, str] | None) -> dict[str, object]:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 import allocsolve
-from allocsolve.instances.catalogue import bundled, task_graphs
+from allocsolve.instances.catalogue import bundled, task_graphs, throughput_tables
 from allocsolve.instances.reading import read
 from allocsolve.instances.registry import FORMATS, Format
 
@@ -20,8 +20,9 @@ ORIGIN = {name: read(path).origin.format for name, path in bundled().items()}
 @pytest.mark.parametrize("row", FORMATS, ids=lambda row: row.name)
 def test_every_format_has_a_good_sample(row: Format) -> None:
     """A format without a bundled instance would be missed by every test of this folder."""
-    graphs = {read(path, nodes=2).origin.format for path in task_graphs().values()}
-    assert row.name in {*ORIGIN.values(), *graphs}
+    bare = {**task_graphs(), **throughput_tables()}
+    found = {read(path, nodes=2).origin.format for path in bare.values()}
+    assert row.name in {*ORIGIN.values(), *found}
 
 
 @pytest.mark.parametrize("name", bundled())

@@ -12,7 +12,7 @@ from typing import TypeAlias
 import pytest
 
 import allocsolve
-from allocsolve.instances.catalogue import bundled, task_graphs
+from allocsolve.instances.catalogue import bundled, task_graphs, throughput_tables
 from allocsolve.instances.reading import read, read_dag
 from allocsolve.instances.registry import FORMATS
 from allocsolve.models.coded.answer import CodedAnswer
@@ -46,7 +46,8 @@ def test_catalogue_lists_every_file() -> None:
 def test_every_format_has_a_good_sample(name: str) -> None:
     """A format is only there if a file of it can be shown."""
     complete = {read(path).origin.format for path in bundled().values()}
-    assert name in complete | {read(path, nodes=2).origin.format for path in task_graphs().values()}
+    bare = {**task_graphs(), **throughput_tables()}
+    assert name in complete | {read(path, nodes=2).origin.format for path in bare.values()}
 
 
 @pytest.mark.parametrize("row", SCHEDULES, ids=lambda row: row["name"])
