@@ -41,7 +41,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "of the task.",
         "recovery": "The loads together reach the number of units from which the result decodes.",
         "partitions": "Every node with a load has as many different partitions of the task.",
-        "holds": "A node takes only partitions that it may hold.",
+        "holds": "A node takes only partitions that it may hold, and pieces of blocks that it has.",
         "coverage": "Every partition or block is on as many nodes as the stragglers require.",
         "decodability": "Whichever nodes are silent, the others decode.",
         "order": "The order of a node names its partitions, each once.",

@@ -107,10 +107,17 @@ class Elastic(
     """A coded matrix of which every part is computed by enough nodes of a changing set.
 
     Each part of [0, 1] is computed by ``recovery_threshold + stragglers`` nodes.
+
+    Attributes
+    ----------
+    partitions
+        Blocks of equal size into which [0, 1] is cut, counted from 0, where nodes hold some
+        of them only (``holds``). Uncoded replicated storage has the recovery threshold 1.
     """
 
     recovery_threshold: int
     stragglers: int = 0
+    partitions: int | None = None
 
 
 Task: TypeAlias = MatVec | MatMul | Gradient | Elastic
@@ -136,7 +143,8 @@ class Node(_Record, frozen=True, kw_only=True, omit_defaults=True):
     row_time
         Time of a row in the scaling ``additive``.
     holds
-        Partitions that the node may take, counted from 0; None is all.
+        Partitions that the node may take, or blocks that it has stored, counted from 0; None is
+        all.
     group
         Nodes of one group straggle together: one uniform number draws the times of all.
     """

@@ -48,7 +48,10 @@ class Facts:
         if not exact(node.speed):
             return Fraction(0)
         if isinstance(task, Elastic):
-            return min([*limits, Fraction(1)])
+            held = Fraction(1)
+            if node.holds is not None and task.partitions:
+                held = Fraction(len(node.holds), task.partitions)
+            return min([*limits, held])
         if isinstance(task, Gradient):
             limits.append(Fraction(task.partitions if node.holds is None else len(node.holds)))
         return Fraction(math.floor(min(limits))) if limits else None

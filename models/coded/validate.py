@@ -78,6 +78,8 @@ def _validate_task(data: CodedData) -> None:
         threshold, stragglers = task.recovery_threshold, task.stragglers
         _whole("elastic task: recovery_threshold", threshold, 1, f"{place}.recovery_threshold")
         _whole("elastic task: stragglers", stragglers, 0, f"{place}.stragglers")
+        if task.partitions is not None:
+            _whole("elastic task: partitions", task.partitions, 1, f"{place}.partitions")
     else:
         kinds = "a task of type matvec, matmul, gradient or elastic"
         raise InputError(f"the task {task!r} is of no known type", allowed=kinds, path=place)
@@ -164,14 +166,14 @@ def _validate_unused(data: CodedData, node: Node, path: str) -> None:
 def _validate_holds(data: CodedData, node: Node, path: str) -> None:
     if node.holds is None:
         return
-    if not isinstance(data.task, Gradient):
+    count, seen = getattr(data.task, "partitions", None), set[int]()
+    if count is None:
         raise InputError(
-            f"node '{node.id}': holds lists partitions, which only gradient tasks have",
-            allowed="holds in gradient tasks",
+            f"node '{node.id}': holds lists partitions, which this task has not",
+            allowed="holds in gradient tasks, and in elastic tasks with partitions",
             remedy="delete holds, or limit the load by storage",
             path=f"{path}.holds",
         )
-    count, seen = data.task.partitions, set[int]()
     for k, part in enumerate(node.holds):
         if not _is_whole(part) or not 0 <= part < count or part in seen:
             fault = "comes twice" if part in seen else "is not a partition"

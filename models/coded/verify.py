@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from allocsolve.models.coded.data import CodedData, Gradient
+from allocsolve.models.coded.data import CodedData
 from allocsolve.models.coded.facts import Facts
 from allocsolve.models.coded.reason_types import (
     BudgetBelowNeed,
@@ -67,7 +67,7 @@ def _over_budget(facts: Facts, reason: BudgetBelowNeed) -> bool:
 
 def _out_of_reach(facts: Facts, reason: PartitionOutOfReach) -> bool:
     task = facts.data.task
-    if not isinstance(task, Gradient) or not 0 <= reason.partition < task.partitions:
+    parts = getattr(task, "partitions", None)
+    if parts is None or facts.copies is None or not 0 <= reason.partition < parts:
         return False
-    needed = task.stragglers + task.messages
-    return facts.holders(reason.partition) <= reason.holders < reason.needed <= needed
+    return facts.holders(reason.partition) <= reason.holders < reason.needed <= facts.copies

@@ -91,6 +91,11 @@ PROBLEMS = {
     "parts of messages": _rows(task=Gradient(partitions=4, stragglers=1, messages=2)),
     "stragglers": _rows(task=Gradient(partitions=4, stragglers=3)),
     "elastic": _rows(task=Elastic(recovery_threshold=2)),
+    "stored blocks": CodedProblem(
+        task=Elastic(recovery_threshold=1, stragglers=1, partitions=3),
+        nodes=[Node(id=str(i), speed=1 + i, cost=i, holds=[i, (i + 1) % 3]) for i in range(3)],
+        limits=Limits(budget=5),
+    ),
     "elastic, mean": _rows(
         task=Elastic(recovery_threshold=1, stragglers=1), objective=ObjectiveSpec(name="mean")
     ),
