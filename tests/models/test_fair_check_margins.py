@@ -8,10 +8,11 @@ import pytest
 from allocsolve.models.claims import Claims
 from allocsolve.models.fair.answer import FairAnswer, Run
 from allocsolve.models.fair.certificates import certified_bound, price_bound
-from allocsolve.models.fair.check import check, check_claims
+from allocsolve.models.fair.check import check, check_claims, verify_reason
 from allocsolve.models.fair.data import Job, Pair, ResourceType
 from allocsolve.models.fair.envy import envy_ratios
 from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.fair.reason_types import SloConflict
 from allocsolve.models.fair.settings import Settings
 from allocsolve.models.result import Status
 
@@ -162,3 +163,31 @@ def test_envy_scales_with_weights_and_gangs(columns: dict[str, list[int]], ratio
     assert ratios[0] == pytest.approx(ratio)
     assert ratios[0] * ratios[1] == pytest.approx(1)
     assert envied.tolist() == [1, 0]
+
+
+def test_a_round_puts_no_job_where_it_gains_nothing() -> None:
+    """There is room for it, so only its pace of 0 tells that it is wasted."""
+    problem = FairProblem.from_arrays([[1.0, 0.0], [1.0, 2.0]], [1, 1])
+    for row, broken in (([0, 1], set()), ([1, 0], {"rounds"})):
+        answer = FairAnswer(problem, np.zeros((2, 2)), rounds=np.array([row]))
+        assert rules(answer) == broken
+
+
+@pytest.mark.parametrize(("off", "broken"), [(1e-10, set()), (1e-7, {"objective_value"})])
+def test_a_claimed_value_may_be_off_by_rounding_only(off: float, broken: set[str]) -> None:
+    """Ten digits are what a document promises, not six."""
+    problem = FairProblem.from_arrays([[2.0, 1], [1, 3]], [1, 1])
+    answer = FairAnswer(problem, np.eye(2))
+    report = check(problem, answer, name="total_throughput")
+    claims = Claims(Status.FEASIBLE, 5.0 * (1 + off))
+    found = check_claims(problem, answer, report, claims, name="total_throughput")
+    assert {violation.rule for violation in found} == broken
+
+
+@pytest.mark.parametrize(("work", "late"), [(9.999, False), (10.001, True)])
+def test_a_deadline_that_can_just_be_met_is_no_conflict(work: float, late: bool) -> None:
+    """A reason that is nearly right would call an instance infeasible that is not."""
+    columns = {"remaining": [work], "deadline": [10.0]}
+    problem = FairProblem.from_arrays([[1.0]], [1], cost=[1.0], columns=columns)
+    assert verify_reason(problem, SloConflict(jobs=["0"])) == late
+    assert verify_reason(problem, SloConflict(jobs=["0"], prices={"0": 1.0})) == late
