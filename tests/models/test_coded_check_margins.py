@@ -112,6 +112,44 @@ def test_loads_of_pieces_are_neither_less_nor_more(load: Fraction) -> None:
     assert rules(problem, CodedAnswer.of([half, load, 1], pieces=pieces)) == {"piece_load"}
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        pytest.param(Code(n=3, stragglers=1, messages=1), Code(messages=2), id="messages"),
+        pytest.param(Code(stragglers=1), Code(stragglers=0), id="stragglers"),
+        pytest.param(Code(n=3), Code(n=2), id="n"),
+    ],
+)
+def test_a_code_of_gradients_says_what_the_task_says(right: Code, wrong: Code) -> None:
+    """Whoever reads the code of an answer builds the decoder by it."""
+    assert rules(RING, replace(RIGHT, code=right)) == set()
+    assert rules(RING, replace(RIGHT, code=wrong)) == {"code"}
+
+
+def test_a_code_of_pieces_says_what_the_task_says() -> None:
+    """The threshold of an elastic answer is that of its task."""
+    problem = CodedProblem(
+        task=Elastic(recovery_threshold=2, stragglers=1),
+        nodes=[Node(id=c, speed=1) for c in "abc"],
+    )
+    answer = CodedAnswer.of([1, 1, 1], pieces=[(1, ["a", "b", "c"])])
+    assert rules(problem, replace(answer, code=Code(n=3, k=2, stragglers=1))) == set()
+    for wrong in (Code(n=2), Code(k=3), Code(stragglers=0)):
+        assert rules(problem, replace(answer, code=wrong)) == {"code"}
+
+
+def test_parts_of_gradients_are_not_sent_in_batches() -> None:
+    """Half of a gradient is sent once; there is no law for a part of such a part."""
+    problem = CodedProblem(
+        task=Gradient(partitions=4, stragglers=1, messages=2),
+        nodes=[Node(id=str(i), runtime=UNIT) for i in range(4)],
+        limits=Limits(batches=3),
+    )
+    answer = CodedAnswer.of([3] * 4, partitions=[[(i + k) % 4 for k in range(3)] for i in range(4)])
+    assert rules(problem, replace(answer, batches=1)) == set()
+    assert rules(problem, replace(answer, batches=2)) == {"batches"}
+
+
 @pytest.mark.parametrize(("bound", "broken"), [(8 - 4e-8, set()), (8 - 4e-7, {"bound"})])
 def test_a_proof_leaves_no_more_than_a_hundred_millionth(bound: float, broken: set[str]) -> None:
     """OPTIMAL means a gap of at most 1e-8; ten times as much is only a good answer."""

@@ -114,6 +114,11 @@ def test_possible_wishes_have_no_reason(instance: CodedProblem) -> None:
         LoadLimitBelowNeed(total_load=9, need=10),
         BudgetBelowNeed(budget=20, need=10, cost=21),
         PartitionOutOfReach(partition=0, holders=2, needed=3),
+        TooManyStragglers(stragglers=2, needed=3, nodes=3),
+        StorageBelowNeed(storage=10, need=10),
+        LoadLimitBelowNeed(total_load=10, need=10),
+        BudgetBelowNeed(budget=20, need=10, cost=20 * (1 + 5e-13)),
+        PartitionOutOfReach(partition=0, holders=3, needed=3),
     ):
         assert not verify_reason(instance, reason)
 
