@@ -114,8 +114,12 @@ def draw_curves(
         plain_ticks(axis.yaxis, 1e4)
         axis.set_ylabel("probability of not being complete", color=INK)
     handles, names = axis.get_legend_handles_labels()
-    place = "lower right" if tail is None else "upper right"
-    axis.legend(handles[::-1], names[::-1], frameon=False, loc=place)
+    axis.legend(
+        handles[::-1],
+        names[::-1],
+        frameon=False,
+        loc="lower right" if tail is None else "upper right",
+    )
 
 
 def mark_goal(
@@ -129,7 +133,7 @@ def mark_goal(
         axis.axhline(height, color=INK, linewidth=0.8, linestyle=(0, (1, 2)))
     told = {
         "mean": f"mean {amount(value)}",
-        "quantile": f"quantile {amount(goal.q or 0)}: {amount(value)}",
+        "quantile": f"quantile {amount(float(goal.q or 0))}: {amount(value)}",
         "worst_case": f"worst case {amount(value)}",
     }.get(name)
     if told is not None:
@@ -140,8 +144,8 @@ def label_of(problem: CodedProblem, name: str, value: float, best: float | None 
     """Return the entry of the legend: name and value, and by how much the best one is better."""
     words = _VALUES[problem.objective_name].format(
         "infinite" if math.isinf(value) else amount(round(value, 10)),
-        q=amount(problem.objective.q or 0),
-        t=amount(problem.objective.deadline or 0),
+        q=amount(float(problem.objective.q or 0)),
+        t=amount(float(problem.objective.deadline or 0)),
     )
     is_compared = best is not None and best > 0 and math.isfinite(value) and value != best
     if best is None or not is_compared or problem.objective_name == "deadline_probability":

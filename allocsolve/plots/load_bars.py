@@ -11,6 +11,7 @@ import numpy as np
 from allocsolve.api.answers import checked_answers
 from allocsolve.api.given import Answer
 from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.data import Elastic, Gradient, MatMul, MatVec
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.errors import UsageError
 from allocsolve.plots.frame import COLOURS, INK, WIDTH, amount, dress, picture
@@ -28,11 +29,11 @@ _MOST_LETTERS = 150
 _IN_SIGHT = 3
 """Capacities above so many times the largest load are not drawn: they would hide the loads."""
 _MARKS = ("D", "v", "s", "^", "o", "P", "X")
-_UNITS = {
-    "matvec": "coded rows",
-    "matmul": "coded products",
-    "gradient": "partitions",
-    "elastic": "share of the matrix",
+_UNITS: Mapping[type, str] = {
+    MatVec: "coded rows",
+    MatMul: "coded products",
+    Gradient: "partitions",
+    Elastic: "share of the matrix",
 }
 
 
@@ -105,7 +106,7 @@ def draw_loads(
     names = [node.id for node in problem.nodes]
     axis.set_xlim(-0.6, len(names) - 0.4)
     axis.set_ylim(bottom=0)
-    axis.set_ylabel(_UNITS[problem.to_document().task.__struct_config__.tag], color=INK)
+    axis.set_ylabel(_UNITS[type(problem.task)], color=INK)
     if all(load.denominator == 1 for answer, _ in shown.values() for load in answer.loads):
         from matplotlib.ticker import MaxNLocator
 

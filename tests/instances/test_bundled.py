@@ -94,7 +94,8 @@ def test_value_is_proved(row: dict[str, str]) -> None:
 def test_no_loads_of_the_stragglers_are_better() -> None:
     """Every load of a small instance can be tried: nodes alike may be taken in order."""
     problem = allocsolve.read(bundled()["stragglers"], kind="coded")
-    best, best_loads = math.inf, ()
+    best: float = math.inf
+    best_loads: tuple[int, ...] = ()
     pairs = list(itertools.combinations_with_replacement(range(7), 2))
     for slow, fast in itertools.product(pairs, pairs):
         if sum(slow) + sum(fast) >= 12:
