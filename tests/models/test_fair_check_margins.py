@@ -191,3 +191,25 @@ def test_a_deadline_that_can_just_be_met_is_no_conflict(work: float, late: bool)
     problem = FairProblem.from_arrays([[1.0]], [1], cost=[1.0], columns=columns)
     assert verify_reason(problem, SloConflict(jobs=["0"])) == late
     assert verify_reason(problem, SloConflict(jobs=["0"], prices={"0": 1.0})) == late
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    "field", ["shares", "pair_shares", "prices", "time_prices", "job_prices", "levels"]
+)
+def test_every_number_of_an_answer_has_to_be_one(field: str, value: float) -> None:
+    """Comparisons with NaN are False, so a rule that does not look for it lets it pass."""
+    shapes = {"shares": (2, 1), "pair_shares": (1, 1), "prices": (1,)}
+    right = {"shares": np.zeros((2, 1))}
+    wrong = np.zeros(shapes.get(field, (2,)))
+    wrong.flat[0] = value
+    assert rules(FairAnswer(_pair(1), **right)) == set()
+    assert rules(FairAnswer(_pair(1), **(right | {field: wrong}))) == {"number"}
+
+
+@pytest.mark.parametrize("run", [Run(0, 0, np.nan, 2.0), Run(0, 0, 0.0, np.inf)])
+def test_runs_have_finite_times(run: Run) -> None:
+    """A run without an end, or from nowhere, is no run."""
+    problem = FairProblem.from_arrays([[1.0]], [1], columns={"remaining": [2.0]})
+    answer = FairAnswer(problem, np.zeros((1, 1)), runs=(run,))
+    assert rules(answer, "completion_time") == {"number"}
