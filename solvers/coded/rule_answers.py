@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from allocsolve.models.coded.answer import CodedAnswer
-from allocsolve.models.coded.baselines_elastic import elastic_answer, equal_loads, water_filled
 from allocsolve.models.coded.baselines_gradient import GRADIENT_RULES, GradientJob
 from allocsolve.models.coded.check import check
 from allocsolve.models.coded.data import Elastic, Gradient
@@ -15,6 +14,7 @@ from allocsolve.models.coded.law import NoExactLaw
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.scores import exact_cost
 from allocsolve.solvers.coded.compare import best_of_rule, names_of
+from allocsolve.solvers.coded.elastic import elastic_rules
 from allocsolve.solvers.coded.ground import Ground, ready_loops
 from allocsolve.solvers.control import RealControl
 
@@ -72,12 +72,9 @@ def _of_gradients(problem: CodedProblem) -> Iterator[tuple[str, CodedAnswer, flo
 
 
 def _of_pieces(problem: CodedProblem) -> Iterator[tuple[str, CodedAnswer, float]]:
-    filled = water_filled(problem)
-    found = {"water_filling": filled and filled[0], "equal_shares": equal_loads(problem)}
-    for name, loads in found.items():
-        if loads is None:
+    for name, answer in elastic_rules(problem):
+        if answer is None:
             continue
-        answer = elastic_answer(problem, loads)
         try:
             if check(problem, answer).valid:
                 yield name, answer, exact_cost(problem, answer)

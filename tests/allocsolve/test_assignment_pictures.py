@@ -10,7 +10,7 @@ import pytest
 
 import allocsolve
 from allocsolve.api.rules import rule_answers
-from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.answer import CodedAnswer, CodedResult
 from allocsolve.models.coded.data import (
     Elastic,
     Gradient,
@@ -122,6 +122,22 @@ def test_every_task_has_its_rules(four: CodedProblem, kind: str) -> None:
     told = _comments(assignment(problem, rules[best], name="mine"))
     assert unit in told
     assert any(text.startswith(f"{rule}: ") for text in told)
+
+
+def test_picture_and_document_name_the_same_rules(four: CodedProblem) -> None:
+    """A rule that only one of them knows, or another value, would make a reader doubt both."""
+    for problem in (
+        four,
+        four.replace(task=Gradient(partitions=4, stragglers=1)),
+        four.replace(task=Elastic(recovery_threshold=2)),
+    ):
+        result = allocsolve.solve(problem, threads=1)
+        assert isinstance(result, CodedResult)
+        found = {
+            name: objective_value(problem, answer) for name, answer in rule_answers(problem).items()
+        }
+        told = {name: value for name, value in result.baselines.items() if value is not None}
+        assert found == pytest.approx(told, rel=1e-9)
 
 
 def test_rules_come_best_first_and_keep_all_limits(four: CodedProblem) -> None:
