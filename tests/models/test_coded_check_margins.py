@@ -48,6 +48,25 @@ def test_a_budget_of_whole_units_is_exact(over: Fraction, broken: set[str]) -> N
     assert rules(problem, CodedAnswer.of([1, 1])) == broken
 
 
+@pytest.mark.parametrize(
+    ("loads", "broken"),
+    [
+        pytest.param([1, 1, 1], set(), id="all that may be used"),
+        pytest.param([2, 1, 1], {"total_load"}, id="one more in all"),
+        pytest.param([3, 0, 0], {"storage"}, id="one more than fits on a node"),
+        pytest.param([1, 0, 0], {"recovery"}, id="one fewer than is needed"),
+    ],
+)
+def test_one_unit_more_or_less_breaks_a_limit(loads: list[int], broken: set[str]) -> None:
+    """Limits of loads are whole numbers and hold to the last unit."""
+    problem = CodedProblem(
+        task=MatVec(rows=2),
+        nodes=[Node(id=c, runtime=EXPONENTIAL, storage=2) for c in "abc"],
+        limits=Limits(total_load=3),
+    )
+    assert rules(problem, CodedAnswer.of(loads)) == broken
+
+
 @pytest.mark.parametrize(("copies", "broken"), [(3, set()), (2, {"coverage"})])
 def test_parts_of_gradients_need_more_copies(copies: int, broken: set[str]) -> None:
     """One straggler and halves of gradients: every partition is needed on three nodes."""
