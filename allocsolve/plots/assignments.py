@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
@@ -62,7 +63,7 @@ def assignment(
     form
         ``svg``, ``png`` or ``html``.
     time_limit, token
-        Seconds after which, or token by which, no further rule is searched.
+        Seconds after which, or token by which, no further rule is searched; the title says so.
 
     Raises
     ------
@@ -80,8 +81,10 @@ def assignment(
     value = objective_value(problem, held)
     curves = [Curve(completion_law(problem, held), label_of(problem, name, value), COLOURS[0])]
     shown = {name: (held, COLOURS[0])}
+    began = time.monotonic()
     if rules is None:
         rules = rule_answers(problem, time_limit=time_limit, token=token)
+    is_cut = time_limit is not None and time.monotonic() - began >= time_limit
     for k, (rule, theirs) in enumerate(rules.items()):
         try:
             law, worth = completion_law(problem, theirs), objective_value(problem, theirs)
@@ -92,7 +95,8 @@ def assignment(
         if len(shown) == 1:
             shown[f"{rule} (rule)" if rule == name else rule] = theirs, colour
     instance = problem.name or problem.origin.name or "coded job"
-    heading = title if title is not None else f"{instance}: completion law and loads"
+    cut = f", rules that were found in {time_limit:g} s" if is_cut else ""
+    heading = title if title is not None else f"{instance}: completion law and loads{cut}"
     if deadline is None and problem.objective.deadline is not None:
         deadline = float(problem.objective.deadline)
     return picture(lambda: _draw(problem, value, curves, shown, deadline, heading), form, heading)

@@ -151,6 +151,13 @@ def test_rules_come_best_first_and_keep_all_limits(four: CodedProblem) -> None:
     assert rule_answers(four, time_limit=0) == {}
 
 
+def test_rules_that_were_not_reached_are_no_secret(four: CodedProblem) -> None:
+    """A picture without a rule would say that the rule has no answer."""
+    told = _comments(assignment(four, BEST, time_limit=0))
+    assert "four: completion law and loads, rules that were found in 0 s" in told
+    assert not any(text.startswith("hcmm") for text in told)
+
+
 def test_loads_are_drawn_with_capacities(four: CodedProblem) -> None:
     """Bars and marks for answers, a line where storage limits the load, and only there."""
     answers = {"best": BEST, "even": CodedAnswer.of([4] * 4)}
