@@ -18,11 +18,10 @@ from allocsolve.models.coded.judge_code import judge_code, judge_family
 from allocsolve.models.coded.judge_parts import judge_blocks, judge_partitions
 from allocsolve.models.coded.judge_pieces import judge_pieces
 from allocsolve.models.coded.law import NoExactLaw, completion_law
-from allocsolve.models.coded.problem import CodedProblem, Feature
+from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.thresholds import needed_units
 from allocsolve.models.coded.value import load_cost, objective_value
 from allocsolve.models.coded.verify import verify_reason
-from allocsolve.models.errors import FeatureRefused
 from allocsolve.models.exact import exact, plain
 from allocsolve.models.result import CheckReport, Violation
 
@@ -89,8 +88,6 @@ def check(problem: CodedProblem, answer: CodedAnswer) -> CheckReport:
     NoExactLaw
         If the objective is ``cost`` and its confidence cannot be computed.
     """
-    if Feature.SEQUENTIAL in problem.features:
-        raise FeatureRefused("check", [Feature.SEQUENTIAL], ())
     violations = list(_judge_form(problem, answer))
     if len(answer.loads) == len(problem.nodes):
         violations += _judge_rest(problem, answer)

@@ -9,6 +9,7 @@ from allocsolve.models.coded.arrivals import batches_of
 from allocsolve.models.coded.completion import REPLICATED
 from allocsolve.models.coded.data import Elastic, Gradient, MatMul
 from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.coded.rounds import Rounds
 from allocsolve.models.coded.thresholds import families, fits_split, needed_units
 from allocsolve.models.result import Violation
 
@@ -56,6 +57,11 @@ def _parameters(problem: CodedProblem, answer: CodedAnswer) -> Mapping[str, set[
     """Return what n, k, stragglers and messages of a code may be."""
     task, nodes = problem.task, len(problem.nodes)
     if isinstance(task, Gradient):
+        rounds = Rounds.of(task, nodes)
+        if rounds is not None:
+            missing = rounds.stragglers(answer.code.family)
+            known = set() if missing is None else {missing}
+            return {"n": {nodes}, "stragglers": known, "messages": {1}}
         common = {"stragglers": {task.stragglers}, "messages": {task.messages}}
         return {"n": {nodes}, **common}
     if isinstance(task, Elastic):

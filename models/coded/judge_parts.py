@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.data import Gradient, MatMul, MatVec
 from allocsolve.models.coded.decoding import MOST_SETS, Decoder
+from allocsolve.models.coded.judge_rounds import judge_rounds
 from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.coded.rounds import Rounds
 from allocsolve.models.coded.thresholds import needed_units
 from allocsolve.models.exact import plain
 from allocsolve.models.result import Violation
@@ -32,6 +34,10 @@ def judge_partitions(
     wrong = list(_judge_lists(problem, answer, parts, task))
     yield from wrong
     if wrong:
+        return
+    rounds = Rounds.of(task, len(problem.nodes))
+    if rounds is not None:
+        yield from judge_rounds(problem, answer, task.partitions, rounds)
         return
     needed = task.stragglers + task.messages
     copies = Counter(part for mine in parts for part in mine)
@@ -120,6 +126,11 @@ def decoding_statement(problem: CodedProblem, answer: CodedAnswer) -> str:
     """Say how far it was checked that a gradient decodes, for a reader of the check."""
     task = problem.task
     assert isinstance(task, Gradient)
+    if task.sequential is not None:
+        return (
+            "the copies of all partitions suffice for every pattern of stragglers that burst, "
+            "window and lambda allow, by the theorems on sequential gradient codes"
+        )
     if answer.code.matrix is None:
         return (
             f"every partition is on at least {task.stragglers + task.messages} nodes, so a code "

@@ -22,7 +22,7 @@ from allocsolve.models.coded.law_moments import Grid, Moments, moments
 from allocsolve.models.coded.law_quantiles import quantiles
 from allocsolve.models.coded.law_tails import completion_index
 from allocsolve.models.coded.law_terms import NoExactLaw, Terms, terms_of
-from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.coded.problem import CodedProblem, Feature
 from allocsolve.models.errors import UsageError
 
 __all__ = ["CompletionLaw", "NoExactLaw", "completion_law"]
@@ -164,6 +164,10 @@ def completion_law(problem: CodedProblem, answer: CodedAnswer) -> CompletionLaw:
     NoExactLaw
         If the law has no exact form here; the message says why.
     """
+    if Feature.SEQUENTIAL in problem.features:
+        raise NoExactLaw(
+            "jobs over rounds overlap, and whom a round waits for depends on the others"
+        )
     completion = completion_of(problem, answer)
     scenarios = problem.arrays.scenarios
     if scenarios is not None:

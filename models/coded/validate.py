@@ -114,6 +114,20 @@ def _validate_sequential(task: Gradient) -> None:
             remedy="correct burst or window",
             path=f"{place}.burst",
         )
+    if task.stragglers not in (0, rounds.lam):
+        raise InputError(
+            f"gradient task: stragglers {task.stragglers} beside lambda {rounds.lam} of sequential",
+            allowed="stragglers 0, or the same number: over rounds lambda says how many straggle",
+            remedy="write stragglers = 0",
+            path="$.task.stragglers",
+        )
+    if task.messages > 1:
+        raise InputError(
+            f"gradient task: parts of 1/{task.messages} of a message over rounds are not known",
+            allowed="messages 1 with sequential",
+            remedy="delete messages or sequential",
+            path="$.task.messages",
+        )
 
 
 def _validate_node(data: CodedData, node: Node, path: str) -> None:

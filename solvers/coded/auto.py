@@ -12,6 +12,10 @@ __all__ = ["solve"]
 
 def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
     """Solve a coded job."""
+    if Feature.SEQUENTIAL in problem.features:
+        from allocsolve.solvers.coded import rounds
+
+        return rounds.solve(problem, control)
     if isinstance(problem.task, Gradient):
         from allocsolve.solvers.coded import partitions
 

@@ -11,11 +11,12 @@ from allocsolve.models.coded.baselines_gradient import GRADIENT_RULES, GradientJ
 from allocsolve.models.coded.check import check
 from allocsolve.models.coded.data import Elastic, Gradient
 from allocsolve.models.coded.law import NoExactLaw
-from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.coded.problem import CodedProblem, Feature
 from allocsolve.models.coded.scores import exact_cost
 from allocsolve.solvers.coded.compare import best_of_rule, names_of
 from allocsolve.solvers.coded.elastic import elastic_rules
 from allocsolve.solvers.coded.ground import Ground, ready_loops
+from allocsolve.solvers.coded.rounds import round_answers
 from allocsolve.solvers.control import RealControl
 
 __all__ = ["rule_answers"]
@@ -64,6 +65,10 @@ def _of_rows(
 
 
 def _of_gradients(problem: CodedProblem) -> Iterator[tuple[str, CodedAnswer, float]]:
+    if Feature.SEQUENTIAL in problem.features:
+        for name, answer in round_answers(problem):
+            yield name, answer, exact_cost(problem, answer)
+        return
     job = GradientJob(problem)
     for name, rule in GRADIENT_RULES.items():
         for answer in rule(job):

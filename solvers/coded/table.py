@@ -28,6 +28,27 @@ _PRODUCTS = frozenset(
 )
 _PARTS = _PRODUCTS - {Feature.MATVEC, Feature.MATMUL} | {Feature.GRADIENT, Feature.HOLDS}
 _PIECES = _PRODUCTS - {Feature.MATVEC, Feature.MATMUL} | {Feature.ELASTIC}
+_ROUNDS = frozenset(
+    {
+        Feature.GRADIENT,
+        Feature.SEQUENTIAL,
+        Feature.ADDITIVE,
+        Feature.PER_ROW,
+        Feature.MESSAGES,
+        Feature.SCENARIOS,
+        Feature.GROUPS,
+        Feature.STORAGE,
+        Feature.TOTAL_LOAD,
+        Feature.BUDGET,
+        Feature.HOLDS,
+    }
+)
+_SCHEMES = (
+    ("rounds", "rounds:solve", "gradients over rounds: the best of the three schemes below"),
+    ("gc", "rounds:gc", "rounds: a gradient code for lambda stragglers, anew in every round"),
+    ("sr_sgc", "rounds:sr_sgc", "rounds: selective repetition of what too few nodes have sent"),
+    ("m_sgc", "rounds:m_sgc", "rounds: a multiplexed gradient code, own and coded slots"),
+)
 _RULES = (
     ("uniform", "equal loads, the best recovery threshold k"),
     ("load_balanced", "loads in proportion to the speeds"),
@@ -52,7 +73,7 @@ class Row(NamedTuple):
 ROWS: tuple[Row, ...] = (
     Row(
         "auto",
-        _PRODUCTS | _PARTS | _PIECES,
+        _PRODUCTS | _PARTS | _PIECES | _ROUNDS,
         OBJECTIVES,
         exact=True,
         target="auto:solve",
@@ -149,6 +170,10 @@ ROWS: tuple[Row, ...] = (
         exact=False,
         target="partitions:fractional_repetition",
         description="gradients: groups of nodes with the same partitions",
+    ),
+    *(
+        Row(name, _ROUNDS, ("worst_case",), False, target, description)
+        for name, target, description in _SCHEMES
     ),
     Row(
         "water_filling",
