@@ -180,3 +180,52 @@ def test_a_proof_leaves_no_more_than_a_hundred_millionth(bound: float, broken: s
     for status, expected in ((Status.OPTIMAL, broken), (Status.FEASIBLE, set())):
         found = check_claims(problem, report, Claims(status, 8.0, bound))
         assert {violation.rule for violation in found} == expected
+
+
+@pytest.mark.parametrize(
+    ("loads", "blocks", "broken"),
+    [
+        pytest.param([4, 4, 0], [[0], [1], []], set(), id="right"),
+        pytest.param([4, 3, 0], [[0], [1], []], {"recovery"}, id="half of seven rows, rounded up"),
+        pytest.param([4, 4, 4], [[0], [1], [2]], {"partitions"}, id="a block that there is not"),
+        pytest.param([4, 4, 4], [[0], [1], [-1]], {"partitions"}, id="a block below the first"),
+        pytest.param([4, 4, 0], [[0], [1], [1]], {"partitions"}, id="a block without a load"),
+    ],
+)
+def test_blocks_of_replication_are_whole(
+    loads: list[int], blocks: list[list[int]], broken: set[str]
+) -> None:
+    """Seven rows in two blocks are four and three; a copy takes what the larger one takes."""
+    problem = CodedProblem(
+        task=MatVec(rows=7), nodes=[Node(id=c, runtime=EXPONENTIAL) for c in "abc"]
+    )
+    code = Code(family="replication", k=2)
+    assert rules(problem, CodedAnswer.of(loads, code=code, partitions=blocks)) == broken
+
+
+@pytest.mark.parametrize("row", [(0.5, 0, 1, 0), (0.5, 0)], ids=["too long", "too short"])
+def test_a_row_of_the_code_has_an_entry_for_each_partition(row: tuple[float, ...]) -> None:
+    """An entry of no partition, or a partition without an entry, is no encoding."""
+    assert RIGHT.code.matrix is not None
+    wrong = replace(RIGHT, code=Code(matrix=(*RIGHT.code.matrix[:2], row)))
+    assert rules(RING, wrong) == {"decodability"}
+
+
+def test_a_matrix_for_parts_of_gradients_is_not_called_right() -> None:
+    """Its ranks would be those of another code; what is not judged does not pass."""
+    problem = CodedProblem(
+        task=Gradient(partitions=3, stragglers=0, messages=2),
+        nodes=[Node(id=c, runtime=UNIT) for c in "abc"],
+    )
+    assert rules(problem, RIGHT) == {"decodability"}
+    assert rules(problem, replace(RIGHT, code=Code())) == set()
+
+
+def test_sizes_of_pieces_are_not_negative() -> None:
+    """Sums that are right do not excuse a part that is taken back."""
+    problem = CodedProblem(
+        task=Elastic(recovery_threshold=2), nodes=[Node(id=c, speed=1) for c in "abc"]
+    )
+    half = Fraction(1, 2)
+    pieces = [(1, ["a", "c"]), (half, ["b", "c"]), (-half, ["b", "c"])]
+    assert rules(problem, CodedAnswer.of([1, 0, 1], pieces=pieces)) == {"pieces"}
