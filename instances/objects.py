@@ -131,6 +131,17 @@ def from_networkx(
 
 @overload
 def from_frames(
+    *,
+    throughput: Frame,
+    types: Frame,
+    jobs: Frame | None = ...,
+    name: str = ...,
+    **fields: object,
+) -> FairProblem: ...
+
+
+@overload
+def from_frames(
     tasks: Frame,
     edges: Frame | None = ...,
     *,
@@ -140,17 +151,6 @@ def from_frames(
     name: str = ...,
     **fields: object,
 ) -> DagProblem: ...
-
-
-@overload
-def from_frames(
-    *,
-    throughput: Frame,
-    types: Frame,
-    jobs: Frame | None = ...,
-    name: str = ...,
-    **fields: object,
-) -> FairProblem: ...
 
 
 def from_frames(

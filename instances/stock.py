@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import cast
 
 import msgspec
 
@@ -76,7 +77,7 @@ def with_stock(draft: TableDraft, nodes: str | int) -> Draft:
         if len(text) > _MOST_DIGITS:
             raise UsageError(f"--nodes {shorten(text)} is not allowed\n  allowed: 0 .. 10^15")
         types = [ResourceType(id=token, count=int(text)) for token in draft.table.types]
-        document = msgspec.structs.replace(draft.document, types=types)  # type: ignore[type-var]  # a document of kind fair
+        document = msgspec.structs.replace(cast("FairDocument", draft.document), types=types)
         return _joined(draft, _Stock(document, None, shares=False))
     if not text.strip() or text.startswith("-"):
         raise UsageError(

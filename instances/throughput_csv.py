@@ -162,16 +162,16 @@ def _row(cells: Cells, columns: _Columns) -> TableRow:
             if texts[key]
         },
         entity=texts.get("entity") or None,
-        **numbers,  # type: ignore[arg-type]  # the names are those of fields that are numbers
+        **numbers,
     )
     return TableRow(name, job, _whole(cells, "count", name), line)
 
 
 def _number(cells: Cells, column: str, job: str) -> Number:
     try:
-        return amount(cells.texts[column], cells.line, f"job '{shorten(job)}': {column}")
+        return amount(cells.texts[column], cells.line, column)
     except InputError as error:
-        raise _placed(error, cells, column) from None
+        raise _placed(error, cells, column, job) from None
 
 
 def _whole(cells: Cells, column: str, job: str) -> int:
@@ -180,13 +180,14 @@ def _whole(cells: Cells, column: str, job: str) -> int:
         return 1
     try:
         span = Span(1, MOST_JOBS if column == "count" else None)
-        return whole(text, cells.line, f"job '{shorten(job)}': {column}", span)
+        return whole(text, cells.line, column, span)
     except InputError as error:
-        raise _placed(error, cells, column) from None
+        raise _placed(error, cells, column, job) from None
 
 
-def _placed(error: InputError, cells: Cells, column: str) -> InputError:
-    return cells.refusal(column, error.what, error.allowed or "a number", error.remedy or "")
+def _placed(error: InputError, cells: Cells, column: str, job: str) -> InputError:
+    what = f"job '{shorten(job)}': {error.what}"
+    return cells.refusal(column, what, error.allowed or "a number", error.remedy or "")
 
 
 def csv_text(problem: FairProblem, numerals: Numerals) -> str:

@@ -133,7 +133,8 @@ def _row(key: str, steps: Steps) -> _Row:
     if gang < 1:
         what = f"job '{shorten(found['name'])}' has a gang of 0"
         raise _refusal(what, steps, "a gang of at least 1")
-    return _ESCAPE.sub(r"\1", found["name"]), gang
+    name = found["name"]
+    return _ESCAPE.sub(r"\1", name) if "\\" in name else name, gang
 
 
 def _shown(row: _Row) -> str:
@@ -142,15 +143,21 @@ def _shown(row: _Row) -> str:
 
 
 def _amount(value: object, row: _Row, steps: Steps) -> Fraction:
-    owner = f"job '{_shown(row)}': throughput on '{shorten(str(steps[0]))}'"
     try:
         number = exact(value)  # type: ignore[arg-type]  # it raises for anything else
     except ValueError:
         shown = value.token if isinstance(value, NotANumber) else json.dumps(value, default=str)
-        raise _refusal(f"{owner} {shorten(shown)} is not a finite number", steps) from None
-    if number < 0:
-        raise _refusal(f"{owner} is {float(number):g}, it must be non-negative", steps)
+        raise _refusal(
+            f"{_on(row, steps)} {shorten(shown)} is not a finite number", steps
+        ) from None
+    if number.numerator < 0:  # much faster than to compare fractions
+        what = f"{_on(row, steps)} is {float(number):g}, it must be non-negative"
+        raise _refusal(what, steps)
     return number
+
+
+def _on(row: _Row, steps: Steps) -> str:
+    return f"job '{_shown(row)}': throughput on '{shorten(str(steps[0]))}'"
 
 
 def _refusal(what: str, steps: Steps, allowed: str = "a finite, non-negative number") -> InputError:

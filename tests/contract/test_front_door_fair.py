@@ -13,6 +13,7 @@ import allocsolve
 from allocsolve.models.errors import InputError
 
 Case = dict[str, Any]
+Command = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
@@ -51,17 +52,42 @@ def test_infinite_stock_is_an_input_error(cases: dict[str, Case]) -> None:
         assert token in str(error.value)
 
 
+@pytest.mark.parametrize("name", ["H14", "H15", "H16", "H18"])
 def test_solve_and_check_on_the_command_line(
-    cases: dict[str, Case], allocsolve_command: Callable[..., Any], tmp_path: Path
+    cases: dict[str, Case], allocsolve_command: Command, tmp_path: Path, name: str
 ) -> None:
-    """One document comes out, and the checker accepts it."""
-    (tmp_path / "case.json").write_text(json.dumps(cases["H18"]["input"]["document"]))
-    done = allocsolve_command("solve", "case.json", "-o", "answer.json", "--threads", "1")
-    assert done.returncode == 0, done.stderr
+    """One document comes out, right in every number, and the checker accepts it."""
+    right = cases[name]["right"]
+    (tmp_path / "case.json").write_text(json.dumps(cases[name]["input"]["document"]))
+    arguments = ("case.json", "--objective", "nash", "--threads", "1")
+    done = allocsolve_command("solve", *arguments, "-o", "answer.json")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
     document = json.loads((tmp_path / "answer.json").read_text())
     assert (document["kind"], document["status"]) == ("fair", "OPTIMAL")
-    assert set(document["allocation"]["prices"]) == {"g0", "g1"}
+    allocation = document["allocation"]
+    assert min(allocation["prices"].values()) >= 0
+    if "prices" in right:
+        assert list(allocation["prices"].values()) == pytest.approx(right["prices"], rel=1e-5)
+    if "utilities" in right:
+        utilities = [job["utility"] for job in allocation["jobs"]]
+        assert utilities == pytest.approx(right["utilities"], rel=1e-6, abs=1e-12)
+    if "warning_names" in right:
+        token = right["warning_names"].split()[0]
+        assert any(token in warning for warning in document["warnings"])
+        assert token in done.stderr
     assert allocsolve_command("check", "case.json", "answer.json").returncode == 0
+
+
+def test_infinite_stock_on_the_command_line(
+    cases: dict[str, Case], allocsolve_command: Command, tmp_path: Path
+) -> None:
+    """The message stands at the number in the file, nothing on stdout (H17)."""
+    (tmp_path / "case.json").write_text(json.dumps(cases["H17"]["input"]["document"]))
+    done = allocsolve_command("solve", "case.json")
+    assert (done.returncode, done.stdout) == (65, "")
+    assert "case.json:$.types[0].count: " in done.stderr
+    assert [word for word in cases["H17"]["right"]["mentions"] if word not in done.stderr] == []
+    assert len(done.stderr.splitlines()) <= 5
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,11 @@ from allocsolve.models.fair.data import Entity
 from allocsolve.models.fair.problem import FairProblem
 
 NAN = float("nan")
-THROUGHPUT = {"job": ["a", "b", "c"], "v100": [10.0, 6, 0.5], "k80": [1, 3, None]}
+THROUGHPUT: dict[str, list[object]] = {
+    "job": ["a", "b", "c"],
+    "v100": [10.0, 6, 0.5],
+    "k80": [1, 3, None],
+}
 TYPES = {"id": ["v100", "k80"], "count": [1, 2.5], "cost": [3, None]}
 JOBS = {
     "job": ["c", "a"],
@@ -26,7 +30,7 @@ JOBS = {
     "demand.k80": [0.25, None],
 }
 ENTITIES = [{"id": "team", "weight": 3, "policy": "fifo"}]
-LONG = {
+LONG: dict[str, list[object]] = {
     "job": ["a", "a", "b", "b", "c"],
     "type": ["v100", "k80", "v100", "k80", "v100"],
     "throughput": [10, 1, 6, 3, 0.5],
@@ -87,8 +91,8 @@ def _same(first: FairProblem, second: FairProblem) -> None:
     for name in ("capacity", "cost", "entity_weight", "entity_is_fifo"):
         assert np.array_equal(getattr(first.arrays, name), getattr(second.arrays, name)), name
     for name in first.arrays.jobs.__dataclass_fields__:
-        pair = (getattr(problem.arrays.jobs, name) for problem in (first, second))
-        np.testing.assert_array_equal(*pair, err_msg=name)
+        one, other = (getattr(problem.arrays.jobs, name) for problem in (first, second))
+        np.testing.assert_array_equal(one, other, err_msg=name)
 
 
 def _plain(columns: object) -> object:
@@ -171,7 +175,7 @@ def _frames(**changes: object) -> FairProblem:
     return allocsolve.from_frames(**{**given, **changes})  # type: ignore[no-any-return,call-overload]  # wrong on purpose
 
 
-BASE = {"job": ["a", "b"], "v100": [1, 2], "k80": [1, 2]}
+BASE: dict[str, list[object]] = {"job": ["a", "b"], "v100": [1, 2], "k80": [1, 2]}
 
 
 @pytest.mark.parametrize(
