@@ -70,7 +70,7 @@ def export(  # noqa: PLR0913, PLR0917  # one parameter for each option
         typer.Option(
             "--formulation",
             metavar="NAME",
-            help="Without a solution: auto (default), disjunctive or time_indexed.",
+            help="Of a task graph: auto (default), disjunctive or time_indexed.",
         ),
     ] = None,
     to: Annotated[
@@ -86,21 +86,22 @@ def export(  # noqa: PLR0913, PLR0917  # one parameter for each option
 ) -> int:
     """Write a program as MPS or LP, or a schedule as CSV or Chrome trace.
 
-    Without SOLUTION the instance is written as a program that any solver reads, without being
-    solved; with SOLUTION its schedule is written (chrome://tracing, Perfetto).
+    Without SOLUTION the instance (a task graph, or a coded job over its draws or a sample of 2000)
+    is written as a program that any solver reads, without being solved; with SOLUTION its schedule
+    is written (chrome://tracing, Perfetto).
 
     Example: allocsolve export j301_1.sm -o model.mps --formulation disjunctive
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
-    from allocsolve.cli.inputs import output_path, read_dag, spare
+    from allocsolve.cli.inputs import output_path, read_program, spare
 
     target = output_path(output)
     form = _export_form(target, to, solution, formulation)
     console.output.require(target)
     spare(target, instance, solution, nodes)
     if solution is None:
-        problem = read_dag(instance, format_name, nodes, index_base)
+        problem = read_program(instance, format_name, nodes, index_base)
 
         from allocsolve.api.formulations import model_bytes
 

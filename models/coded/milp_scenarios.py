@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.scenario_programs import ScenarioProgram, whole_terms
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     Decode: TypeAlias = Callable[[Callable[[pyo.Var], float]], tuple[int, ...]]
 
-__all__ = ["build", "start_from"]
+__all__ = ["add_limits", "build", "start_from"]
 
 _COARSE = 10**6
 """Whole prices up to which a budget is kept exactly."""
@@ -47,7 +48,12 @@ def build(program: ScenarioProgram) -> tuple[pyo.ConcreteModel, Decode]:
         rule=lambda m, i: sum(m.takes[i, load] for load in choices[i]) <= 1,
     )
     _add_rows(model, program, choices)
-    _add_limits(model, program, pairs)
+    add_limits(model, program.domain, pairs)
+    # Without rows sums would be numbers, which are no expressions.
+    model.nothing = pyo.Var(bounds=(0, 0))
+    if program.enough is not None:
+        done = sum(int(count) * model.done[w] for w, count in enumerate(program.count.tolist()))
+        model.reached = pyo.Constraint(expr=model.nothing + done >= program.enough)
     prices = program.domain.prices
     if program.goal == "price":
         value = sum(float(prices[i]) * load * model.takes[i, load] for i, load in pairs)
@@ -56,7 +62,7 @@ def build(program: ScenarioProgram) -> tuple[pyo.ConcreteModel, Decode]:
         value = program.base + sum(late)
     else:
         value = 0.0
-    model.value = pyo.Objective(expr=value)
+    model.value = pyo.Objective(expr=value + model.nothing)
 
     def decode(value_of: Callable[[pyo.Var], float]) -> tuple[int, ...]:
         loads = [0] * len(choices)
@@ -101,12 +107,10 @@ def _add_rows(
     model.enough = pyo.Constraint(range(len(table)), rule=enough)
 
 
-def _add_limits(
-    model: pyo.ConcreteModel, program: ScenarioProgram, pairs: Sequence[tuple[int, int]]
-) -> None:
+def add_limits(model: pyo.ConcreteModel, domain: Domain, pairs: Sequence[tuple[int, int]]) -> None:
+    """Add the limits of all nodes together to a model with Booleans ``takes`` for the pairs."""
     import pyomo.environ as pyo
 
-    domain = program.domain
     if pairs and domain.total < int(domain.caps.sum()):
         total = sum(load * model.takes[i, load] for i, load in pairs)
         model.total = pyo.Constraint(expr=total <= domain.total)
@@ -119,11 +123,6 @@ def _add_limits(
             limit = math.floor(domain.budget * unit)
         cost = sum(prices[i] * load * model.takes[i, load] for i, load in pairs)
         model.budget = pyo.Constraint(expr=cost <= limit)
-    if program.enough is not None:
-        # Without rows the sum would be a number, which is no expression.
-        model.nothing = pyo.Var(bounds=(0, 0))
-        done = sum(int(count) * model.done[w] for w, count in enumerate(program.count.tolist()))
-        model.reached = pyo.Constraint(expr=model.nothing + done >= program.enough)
 
 
 def start_from(model: pyo.ConcreteModel, program: ScenarioProgram, loads: Sequence[int]) -> None:
@@ -142,3 +141,4 @@ def start_from(model: pyo.ConcreteModel, program: ScenarioProgram, loads: Sequen
         model.brings[i, most].value = chosen[i] if chosen[i] <= most else 0
     for w, done in enumerate(program.done(chosen).tolist()):
         model.done[w].value = int(done)
+    model.nothing.value = 0
