@@ -5,7 +5,8 @@ of a class each node takes is decided. Whole numbers ``0 <= x[i, c] <= size of c
 multiple k of the size of c over all nodes can always be dealt out so that every partition of the
 class is on k different nodes: consecutive ones around a circle.
 
-Time is counted by rank among all times at which a node completes a load, so no time is rounded.
+Time is no variable: a program asks for a placement within the loads that the nodes complete by a
+time. The caller bisects over all times at which a node completes a load, so no time is rounded.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "PlacingModel", "build", "held_by"]
 
-RULES = ("time", "moves", "price", "work")
-"""What is minimised, one after another: the worst time; partitions that a node does not have yet
+RULES = ("moves", "price", "work")
+"""What is minimised after the time, one after another: partitions that a node does not have yet
 (with a start only); the price of all loads; the sum of the times of the nodes."""
 
 _LARGEST = 2.0**50
@@ -41,14 +42,11 @@ class PlacingModel:
 
     Attributes
     ----------
-    times
-        Time of each rank; rank 0 is no load.
     values
         The quantity of each of :data:`RULES` that plays a role.
     """
 
     model: cp_model.CpModel
-    times: tuple[float, ...]
     values: dict[str, cp_model.LinearExprT]
     takes: dict[tuple[int, int], cp_model.IntVar]
     classes: tuple[tuple[int, ...], ...]
@@ -66,11 +64,13 @@ class PlacingModel:
         return [tuple(sorted(mine)) for mine in parts]
 
 
-def build(job: GradientJob, already: BoolArray | None = None) -> PlacingModel:
-    """Build the model of all placements within capacities, locality, budget and total load.
+def build(job: GradientJob, most: Sequence[int], already: BoolArray | None = None) -> PlacingModel:
+    """Build the model of all placements within loads, locality, budget and total load.
 
     Parameters
     ----------
+    most
+        Largest load of each node.
     already
         bool (n, partitions), which nodes have which partitions; None if nobody has any.
     """
@@ -91,16 +91,16 @@ def build(job: GradientJob, already: BoolArray | None = None) -> PlacingModel:
         mine = [v for (_, other), v in takes.items() if other == c]
         model.add(sum(mine) + model.new_constant(0) == job.copies * len(members))
     loads = []
-    for i, cap in enumerate(job.caps):
+    for i, cap in enumerate(most):
         load = model.new_int_var(0, cap, f"load_{i}")
         model.add(load == sum(v for (other, _), v in takes.items() if other == i))
         loads.append(load)
-    times, values = _timed(model, job, loads)
+    values: dict[str, cp_model.LinearExprT] = {"work": _work(model, job, most, loads)}
     if already is not None:
         values["moves"] = sum(v for (i, c), v in takes.items() if not already[i, first[c]])
     _priced(model, job, loads, values)
     ordered = {name: values[name] for name in RULES if name in values}
-    return PlacingModel(model, times, ordered, takes, classes, nodes)
+    return PlacingModel(model, ordered, takes, classes, nodes)
 
 
 def _classes(allowed: BoolArray, already: BoolArray | None) -> tuple[tuple[int, ...], ...]:
@@ -113,28 +113,28 @@ def _classes(allowed: BoolArray, already: BoolArray | None) -> tuple[tuple[int, 
     )
 
 
-def _timed(
-    model: cp_model.CpModel, job: GradientJob, loads: Sequence[cp_model.IntVar]
-) -> tuple[tuple[float, ...], dict[str, cp_model.LinearExprT]]:
-    """Add the rank of the latest time and the sum of all times."""
-    table = [[0.0] + [job.time(i, k) for k in range(1, c + 1)] for i, c in enumerate(job.caps)]
-    times = sorted({time for mine in table for time in mine[1:] if math.isfinite(time)})
-    rank = {time: k for k, time in enumerate(times, 1)}
-    scale = _LARGEST / max(1, len(loads)) / max([*times, 1e-300])
-    latest = model.new_int_var(0, len(times), "latest")
-    work = []
-    for load, mine in zip(loads, table, strict=True):
-        most = sum(math.isfinite(time) for time in mine) - 1
-        model.add(load <= most)
-        ranks = [0, *(rank[time] for time in mine[1 : most + 1])]
-        when = model.new_int_var(0, len(times), f"{load.name}_rank")
-        model.add_element(load, ranks, when)
-        model.add(latest >= when)
-        spent = [math.floor(time * scale) for time in mine[: most + 1]]
-        busy = model.new_int_var(0, max(spent), f"{load.name}_time")
-        model.add_element(load, spent, busy)
-        work.append(busy)
-    return (0.0, *times), {"time": latest, "work": sum(work)}
+def _work(
+    model: cp_model.CpModel,
+    job: GradientJob,
+    most: Sequence[int],
+    loads: Sequence[cp_model.IntVar],
+) -> cp_model.LinearExprT:
+    """Return the sum of the times of all nodes, in units far below any tolerance.
+
+    The time of a node that works is linear in its load.
+    """
+    first = [job.time(i, 1) if cap else 0.0 for i, cap in enumerate(most)]
+    each = [job.time(i, 2) - first[i] if cap > 1 else 0.0 for i, cap in enumerate(most)]
+    unit = sum(first) + sum(c * e for c, e in zip(most, each, strict=True))
+    scale = _LARGEST / max(unit, 1e-300)
+    terms = []
+    for load, cap, time, step in zip(loads, most, first, each, strict=True):
+        if cap:
+            works = model.new_bool_var(f"{load.name}_works")
+            model.add(load <= cap * works)
+            start = math.floor(time * scale) - math.floor(step * scale)
+            terms.append(start * works + math.floor(step * scale) * load)
+    return sum(terms)
 
 
 def _priced(

@@ -67,19 +67,48 @@ class _Highs:
         effort: int | None,
     ) -> Ended:
         """Minimise a program."""
-        program, scale = _in_units(program)
-        whole = _is_whole(program)
-        model, decode = milp_scenarios.build(program)
-        if start is not None and _satisfies(program, start):
-            milp_scenarios.start_from(model, program, start)
-        nodes = None if effort is None else _NODES * effort
-        numerics = engine.Numerics(_TOLERANCE, whole, nodes)
-        outcome = engine.run(model, control, lambda value_of: accept(decode(value_of)), numerics)
-        bound = outcome.bound if whole else outcome.real_bound
-        if bound is not None:
-            slack = 0.0 if whole else _TOLERANCE * abs(bound)
-            bound = float(Fraction(bound - slack) / scale)
-        return Ended(outcome.status is not engine.EngineStatus.STOPPED, bound, outcome.abandoned)
+        given, scale = _in_units(program)
+        found: list[float] = []
+
+        def take(loads: Loads) -> None:
+            found.append(given.value(loads))
+            accept(loads)
+
+        ended = _once(given, start, take, control, effort)
+        met = ended.bound is None or min(found, default=math.inf) <= ended.bound + _close(
+            ended.bound
+        )
+        if start is not None and ended.complete and not met:
+            # Where presolving alone solves a program, HiGHS 1.16 gives back the start as solution.
+            ended = _once(given, None, take, control, effort)
+        if ended.bound is None:
+            return ended
+        return replace(ended, bound=float(Fraction(ended.bound) / scale))
+
+
+def _close(value: float) -> float:
+    return 1e-6 * max(1.0, abs(value))
+
+
+def _once(
+    program: ScenarioProgram,
+    start: Loads | None,
+    accept: Callable[[Loads], None],
+    control: Control[Loads],
+    effort: int | None,
+) -> Ended:
+    """Run HiGHS once."""
+    model, decode = milp_scenarios.build(program)
+    if start is not None and _satisfies(program, start):
+        milp_scenarios.start_from(model, program, start)
+    whole, nodes = _is_whole(program), None if effort is None else _NODES * effort
+    numerics = engine.Numerics(_TOLERANCE, whole, nodes)
+    outcome = engine.run(model, control, lambda value_of: accept(decode(value_of)), numerics)
+    bound = outcome.bound if whole else outcome.real_bound
+    if bound is not None and not whole:
+        bound -= _TOLERANCE * abs(bound)
+    complete = outcome.status is not engine.EngineStatus.STOPPED
+    return Ended(complete, bound, outcome.abandoned)
 
 
 def _is_whole(program: ScenarioProgram) -> bool:

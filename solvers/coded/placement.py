@@ -1,13 +1,14 @@
 """Method ``placement``: partitions of a gradient under every limit at once, by CP-SAT.
 
-The worst time comes first; among placements of least time the one that moves the fewest
-partitions from where a warm start has them, then the cheapest one, then the one whose nodes are
-busy for the least time together. Every step is a program of its own in which the values of the
-steps before are kept.
+The worst time comes first, by bisection; among placements of least time the one that moves the
+fewest partitions from where a warm start has them, then the cheapest one, then the one whose nodes
+are busy for the least time together. Every step is a program of its own in which the values of
+the steps before are kept.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -82,24 +83,42 @@ class _Run:
         return self.control.token.cancelled or self.control.remaining() <= 0
 
     def place(self) -> None:
-        """Run all programs and offer what the last one found."""
-        model = build(self.job, self._already)
+        """Find the least time, then run the programs of the ties; offer what the last one found."""
+        times = sorted(
+            {self.job.time(i, k) for i, cap in enumerate(self.job.caps) for k in range(1, cap + 1)}
+        )
+        times = [time for time in times if time < math.inf]
+        low, high = 0, len(times)
         found: Parts | None = None
-        for name, value in model.values.items():
+        while low < high:
+            middle = (low + high) // 2
+            parts, ended = self._least(self._model(times[middle]), 0)
+            if ended.status not in (EngineStatus.OPTIMAL, EngineStatus.INFEASIBLE):
+                break
+            low, high = (low, middle) if parts is not None else (middle + 1, high)
+            found = found if parts is None else parts
+        if low < len(times):
+            self.control.raise_bound(RealBound(times[low], "cpsat", "proven by CP-SAT"))
+        self.impossible = low == len(times)
+        if low == high and found is not None:
+            found = self._untie(self._model(times[low])) or found
+        if found is not None:
+            self._offer(found)
+
+    def _model(self, time: float) -> PlacingModel:
+        return build(self.job, self.job.most(time), self._already)
+
+    def _untie(self, model: PlacingModel) -> Parts | None:
+        """Minimise what is left open, one quantity after another."""
+        found: Parts | None = None
+        for value in model.values.values():
             better, ended = self._least(model, value)
             found = found if better is None else better
-            self.abandoned = self.abandoned or ended.abandoned
             self.complete = ended.status is EngineStatus.OPTIMAL
-            if name == "time":
-                self.impossible = ended.status is EngineStatus.INFEASIBLE
-                if ended.bound is not None and not self.impossible:
-                    bound = model.times[max(0, ended.bound)]
-                    self.control.raise_bound(RealBound(bound, "cpsat", "proven by CP-SAT"))
             if not self.complete or ended.bound is None:
                 break
             model.model.add(value <= ended.bound)
-        if found is not None:
-            self._offer(found)
+        return found
 
     def _least(
         self, model: PlacingModel, value: cp_model.LinearExprT
@@ -115,6 +134,7 @@ class _Run:
             Limits(limits.deadline, 0.0, limits.threads, limits.seed), self.control.token
         )
         ended = engine.run(model.model, inner, accept, {})
+        self.abandoned = self.abandoned or ended.abandoned
         return (found[0] if found else None), ended
 
     def _offer(self, parts: Parts) -> None:

@@ -36,6 +36,9 @@ __all__ = ["Ended", "Engine", "Scene", "sampled"]
 _SHARE = 0.3
 """Share of the time that is left for a local search before the engine."""
 
+_SCORES = 150
+"""Loads for each node that it scores, at most."""
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -179,7 +182,9 @@ class Scene:
             until = time.monotonic() + _SHARE * max(0.0, control.remaining())
         limits = replace(control.limits, deadline=until)
         trial = Ground(self.sample, RealControl[CodedAnswer](limits, control.token))
-        search = Search(trial, trial.scores(1), budget)
+        scores = trial.scores(1)
+        most = _SCORES * len(self.times.domain.caps) * scores.work()
+        search = Search(trial, scores, min(budget, most))
         best, cost = search.improve(self.best, self.promise, 1)
         while not search.over() and not self.over():
             other = search.kicked(best)
