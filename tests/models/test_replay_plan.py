@@ -112,6 +112,18 @@ def test_a_wait_for_a_start_makes_its_source_critical() -> None:
         nodes=[Node(id="x"), Node(id="y"), Node(id="z")],
     )
     schedule = Schedule.of(problem, [0, 2, 5], [0, 4, 8])
+    assert replayed(problem, schedule, 1.0) == 11
     request = SimulationRequest(law=Bimodal(1.0, 1.0625, 0.5), replications=20)
     (found,) = simulate(problem, [schedule], request)
     assert found.criticality == {"a": 1.0, "b": 1.0, "c": 0.0}
+
+
+def test_closed_times_are_passed_one_after_the_other() -> None:
+    """Pushed behind one closed time a task may run into the next, however they are listed."""
+    assert replayed(*_one(2, unavailable=[(5, 6), (2, 3)]), 1.5) == 6 + 3
+    problem = DagProblem(
+        tasks=[Task(id="a", work=1)],
+        nodes=[Node(id="x", unavailable=[(5, 6)]), Node(id="y", unavailable=[(2, 3)])],
+    )
+    plan = plan_replay(Schedule.of(problem, [0], [0]), places=[(0, 1)])
+    assert plan.windows == {0: ((2, 3), (5, 6))}
