@@ -127,3 +127,21 @@ def test_closed_times_are_passed_one_after_the_other() -> None:
     )
     plan = plan_replay(Schedule.of(problem, [0], [0]), places=[(0, 1)])
     assert plan.windows == {0: ((2, 3), (5, 6))}
+
+
+def test_slow_links_stretch_the_data_and_not_the_lag() -> None:
+    """A lag of 3 stays, data of 2 take four times as long: 1 + 3 + 8 + 1."""
+    problem = DagProblem(
+        tasks=[Task(id="a", work=1), Task(id="b", work=1)],
+        edges=[Edge(source="a", target="b", data=2, min_lag=3)],
+        nodes=[Node(id="x"), Node(id="y")],
+    )
+    request = SimulationRequest(link_law=Deterministic(4.0))
+    (found,) = simulate(problem, [Schedule.of(problem, [0, 6], [0, 3])], request)
+    assert found.mean == 13
+
+
+def test_a_task_that_waits_for_no_one_waits_for_its_release() -> None:
+    """No arc leads to it, so nothing but the release holds it back."""
+    problem = DagProblem(tasks=[Task(id="a", work=1, release=4)], nodes=[Node(id="x")])
+    assert replayed(problem, Schedule.of(problem, [4], [0]), 2.0) == 6
