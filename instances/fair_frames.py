@@ -11,7 +11,7 @@ from allocsolve.instances.frames import Frame, Row, columns, is_missing, rows, t
 from allocsolve.instances.text import shorten
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.errors import InputError, suggest
-from allocsolve.models.fair.columns import JobColumns, JobTable
+from allocsolve.models.fair.columns import DEFAULTS, JobColumns, JobTable
 from allocsolve.models.fair.data import Entity, FairDocument
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fields import is_real
@@ -20,15 +20,6 @@ from allocsolve.models.result import InstanceInfo
 __all__ = ["fair_problem"]
 
 _JOB, _TYPE = ("job", "id"), ("type", "id")
-_DEFAULTS = {
-    "weight": 1.0,
-    "gang": 1.0,
-    "elapsed": 0.0,
-    "remaining": np.nan,
-    "isolated": np.nan,
-    "arrival": 0.0,
-    "deadline": np.inf,
-}
 _DEMAND = "demand."
 
 Decode = Callable[[Mapping[str, object]], FairDocument]
@@ -197,15 +188,15 @@ def _jobs(
     entities: Sequence[Entity],
 ) -> JobColumns:
     n, m = table.values.shape
-    filled = {name: np.full(n, value) for name, value in _DEFAULTS.items()}
+    filled = {name: np.full(n, value) for name, value in DEFAULTS.items()}
     places, demand = np.full(n, -1, dtype=np.int64), np.zeros((n, m))
     if cells is not None:
         ids = _taken(cells, _JOB, "jobs")
         _index(ids, "jobs")
         where = [_found(token, table) for token in ids]
         for name, values in cells.items():
-            if name in _DEFAULTS:
-                filled[name][where] = _numbers(values, ids, name, _DEFAULTS[name])
+            if name in DEFAULTS:
+                filled[name][where] = _numbers(values, ids, name, DEFAULTS[name])
             elif name == "entity":
                 places[where] = _positions(values, ids, entities)
             else:
@@ -233,7 +224,7 @@ def _demanded(column: str, types: Sequence[str]) -> int:
     token = column.removeprefix(_DEMAND)
     if column.startswith(_DEMAND) and token in types:
         return list(types).index(token)
-    known = ["job", *_DEFAULTS, "entity", *(f"{_DEMAND}{token}" for token in types)]
+    known = ["job", *DEFAULTS, "entity", *(f"{_DEMAND}{token}" for token in types)]
     raise InputError(
         f"jobs: unknown column '{shorten(column)}'{suggest(column, known)}",
         allowed=_listed(known),

@@ -16,8 +16,10 @@ from allocsolve.models.fair.columns import (
     JobColumns,
     JobTable,
     Numbered,
+    columns_from,
     columns_of,
     float_array,
+    table_of,
 )
 from allocsolve.models.fair.data import Entity, FairDocument, Goal, Job, Pair, ResourceType, Rounds
 from allocsolve.models.fair.pairs import PairTable, check_pair_table
@@ -131,16 +133,19 @@ class FairProblem:
         InputError
             If a shape, an id or a number is wrong.
         """
-        table = np.asarray(throughput)
-        if table.ndim != 2:
-            raise InputError(f"throughput has {table.ndim} axes", allowed="(jobs, types)")
+        table = table_of(throughput)
         n, m = table.shape
         names = tuple(types) if types is not None else tuple(str(j) for j in range(m))
         stock = float_array(capacity, "capacity", (m,)).tolist()
         price = float_array(np.zeros(m) if cost is None else cost, "cost", (m,)).tolist()
-        if len(names) != m or (ids is not None and len(ids) != n):
-            raise InputError("there are not as many ids as rows and columns of throughput")
-        data = _columns_from(table, columns or {}, len(entities))
+        for what, given, size in (("types", names, m), ("ids", ids, n)):
+            if given is not None and len(given) != size:
+                raise InputError(
+                    f"{what} has {len(given)} entries, throughput has the shape {table.shape}",
+                    allowed=f"{size} ids",
+                    remedy=f"correct {what}, or transpose throughput: rows are jobs",
+                )
+        data = columns_from(table, columns or {}, len(entities))
         return cls(
             types=[
                 ResourceType(id=token, count=count, cost=each)
@@ -283,42 +288,6 @@ class FairProblem:
     @cached_property
     def _record_ids(self) -> tuple[str, ...]:
         return tuple(job.id for job in self.jobs)
-
-
-def _columns_from(
-    table: npt.NDArray[np.generic], given: Mapping[str, object], entities: int
-) -> JobColumns:
-    """Return the columns that arrays describe, with the defaults of a job."""
-    shape = table.shape
-    n = shape[0]
-    demand, entity = given.get("demand"), given.get("entity")
-    defaults = {
-        "weight": 1.0,
-        "gang": 1.0,
-        "elapsed": 0.0,
-        "remaining": np.nan,
-        "isolated": np.nan,
-        "arrival": 0.0,
-        "deadline": np.inf,
-    }
-    known = [*defaults, "entity", "demand"]
-    unknown = sorted(set(given) - set(known))
-    if unknown:
-        raise InputError(f"unknown column '{unknown[0]}'", allowed=", ".join(known))
-    columns = {
-        name: float_array(given[name], name, (n,)) if name in given else np.full(n, value)
-        for name, value in defaults.items()
-    }
-    places = np.full(n, -1) if entity is None else np.array(entity)
-    wrong = places.shape != (n,) or not np.issubdtype(places.dtype, np.integer)
-    if wrong or (n and (places.min() < -1 or places.max() >= entities)):
-        raise InputError("entity is no (jobs,) array of positions", allowed=f"-1 .. {entities - 1}")
-    return JobColumns(
-        throughput=float_array(table, "throughput", shape),
-        demand=None if demand is None else float_array(demand, "demand", shape),
-        entity=places.astype(np.int64),
-        **columns,
-    )
 
 
 def _build(problem: FairProblem) -> FairArrays:

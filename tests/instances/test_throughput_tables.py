@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 from fractions import Fraction
@@ -66,6 +67,18 @@ def test_the_layout_is_found_by_the_content(text: str) -> None:
         return
     problem = read(io.BytesIO(text.encode()), nodes=2)
     assert problem.origin.format == "throughput_table"
+
+
+@pytest.mark.parametrize("name", throughput_tables())
+def test_editors_and_packers_change_nothing(name: str, tmp_path: Path) -> None:
+    """A byte-order mark, Windows line ends and gzip carry no meaning."""
+    data = throughput_tables()[name].read_bytes()
+    plain = read(throughput_tables()[name], nodes=str(STOCK))
+    packed = tmp_path / f"{name}.gz"
+    packed.write_bytes(gzip.compress(b"\xef\xbb\xbf" + data.replace(b"\n", b" \t\r\n")))
+    again = read(packed, nodes=str(STOCK))
+    assert again.to_document() == plain.to_document()
+    assert again.origin.format == "throughput_table"
 
 
 def test_one_name_with_several_gangs_gives_several_jobs() -> None:
