@@ -343,6 +343,7 @@ KERNELS: tuple[str, ...] = (
     "allocsolve.models.coded.kernel_sets:COMPLETION",
     "allocsolve.models.coded.search_sets:LOADS",
     "allocsolve.models.coded.search_sets:BOUNDS",
+    "allocsolve.models.coded.search_sets:PAIRS",
     "allocsolve.models.fair.kernel_sets:CERTIFICATES",
     "allocsolve.solvers.fair.kernel_sets:INTERIOR",
     "allocsolve.solvers.fair.kernel_sets:BOX",

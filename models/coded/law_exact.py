@@ -18,17 +18,18 @@ import numpy as np
 
 from allocsolve.models.arrays import BoolArray, FloatArray, IntArray, frozen, offsets
 from allocsolve.models.coded.completion import Completion, Condition
+from allocsolve.models.coded.kernel_sets import COMPLETION
 from allocsolve.models.coded.law_tails import by_source, source_labels
 from allocsolve.models.coded.law_terms import NoExactLaw
-from allocsolve.models.kernels import PLAIN_AT_ONCE, uncompiled
+from allocsolve.models.kernels import runs_plain
 
 __all__ = ["MOST_STATES", "Part", "parts_of"]
 
 MOST_STATES = 2**14
 """States of nodes that are enumerated at most."""
 
-_EVALUATIONS = 600
-"""Times at which a survival function is asked for a mean and some quantiles."""
+_AT_ONCE = 2.0
+"""Seconds that arrays may take for one law before compiled loops are loaded for it."""
 
 _BLOCK = 2**20
 """Numbers of one block of an enumeration."""
@@ -62,21 +63,20 @@ class _Threshold(Part):
     asked: int = 0
 
     def survival(self, late: FloatArray) -> FloatArray:
+        from allocsolve.models.coded.law_arrays import array_seconds, array_survival
         from allocsolve.models.coded.law_kernels import threshold_survival
 
         out = np.empty(len(late))
         common = math.gcd(*self.weights.tolist())
         weights, need = self.weights // common, -(-self.need // common)
         self.asked += len(late)
-        with uncompiled(when=self._plain_seconds(need) < PLAIN_AT_ONCE):
+        seconds = array_seconds(self.asked, len(weights), len(self.first) - 1, need)
+        is_quick = seconds < _AT_ONCE and not COMPLETION.is_loaded()
+        if is_quick or runs_plain(threshold_survival):
+            array_survival(late, self.first, weights, need, out)
+        else:
             threshold_survival(np.ascontiguousarray(late), self.first, weights, need, out)
         return out
-
-    def _plain_seconds(self, need: int) -> float:
-        """Return how long plain Python takes for a mean and some quantiles, roughly."""
-        sources = len(self.first) - 1
-        each = sources * 5e-6 + len(self.weights) * max(need, 0) * 3e-7
-        return max(_EVALUATIONS, self.asked) * each
 
 
 @dataclass(frozen=True, eq=False)

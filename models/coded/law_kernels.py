@@ -7,9 +7,9 @@ import numpy as np
 from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.kernels import kernel
 
-__all__ = ["threshold_survival", "warm"]
+__all__ = ["TINY", "threshold_survival", "warm"]
 
-_TINY = 1e-290
+TINY = 1e-290
 """States less likely than this are dropped: denormal numbers are slow."""
 
 
@@ -81,7 +81,7 @@ def _fail(
                 _spread(state, fresh, low, high, top, tails, steps, count)
             state[low : high + 1] = 0.0
             state, fresh, high = fresh, state, top
-        while low <= high and (state[low] < _TINY or low + rest < need):
+        while low <= high and (state[low] < TINY or low + rest < need):
             if low + rest < need:
                 failed += state[low]
             state[low] = 0.0

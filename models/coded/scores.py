@@ -10,13 +10,17 @@ from fractions import Fraction
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray, integers
+from allocsolve.models.arrays import offsets as offsets_of
 from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.law import completion_law
+from allocsolve.models.coded.law_arrays import array_survival
 from allocsolve.models.coded.load_columns import LoadColumns
 from allocsolve.models.coded.load_kernels import Table, scan_moves, survival_of
+from allocsolve.models.coded.pair_kernels import Goal, scan_pairs
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.value import objective_value
+from allocsolve.models.kernels import runs_plain
 from allocsolve.models.nodes import Bimodal, Deterministic, Empirical, Mixture
 from allocsolve.models.result import Sense
 
@@ -82,9 +86,20 @@ class Scores(ABC):
     batches: int
     domain: Domain
 
+    @property
+    def by_pairs(self) -> bool:
+        """Whether :meth:`scan_pairs` may be called."""
+        return False
+
     @abstractmethod
-    def focus(self, loads: Sequence[int]) -> None:
-        """Prepare for a search around some loads."""
+    def focus(self, loads: Sequence[int], *, coarse: bool = False) -> None:
+        """Prepare for a search around some loads.
+
+        Parameters
+        ----------
+        coarse
+            Whether scores may be rougher, and quicker.
+        """
 
     @abstractmethod
     def score(self, loads: Sequence[int]) -> float:
@@ -102,6 +117,24 @@ class Scores(ABC):
             int64 (n,) and float64 (1,), the loads and their score; changed.
         """
 
+    def scan_pairs(
+        self, pairs: IntArray, offsets: IntArray, loads: IntArray, value: FloatArray
+    ) -> int:
+        """Give pairs of nodes their best loads one by one; return how many got better.
+
+        Parameters
+        ----------
+        pairs, offsets
+            As :func:`allocsolve.models.coded.pair_kernels.scan_pairs` takes them.
+        loads, value
+            int64 (n,) and float64 (1,), the loads and their score; changed.
+        """
+        raise NotImplementedError
+
+    def pair_work(self, loads: IntArray) -> float:
+        """Return the steps of a pair in :meth:`scan_pairs`."""
+        raise NotImplementedError
+
     @abstractmethod
     def work(self) -> float:
         """Return the steps of a score, some nanoseconds each."""
@@ -109,6 +142,23 @@ class Scores(ABC):
     def covers(self, loads: Sequence[int]) -> bool:
         """Whether the loads can be scored."""
         return bool((np.asarray(loads) <= self.caps).all())
+
+
+def scan_by(scores: Scores, moves: IntArray, step: int, loads: IntArray, value: FloatArray) -> int:
+    """Do what :meth:`Scores.scan` asks for with :meth:`Scores.score`."""
+    found = 0
+    for i, j in moves.tolist():
+        trial = loads.copy()
+        trial[i] += -step if j == -2 else step
+        if j >= 0:
+            trial[j] -= step
+        if not scores.domain.allows(trial.tolist()) or not scores.covers(trial.tolist()):
+            continue
+        score = scores.score(trial.tolist())
+        if score < value[0] - 1e-13 * abs(value[0]):
+            loads[:], value[0] = trial, score
+            found += 1
+    return found
 
 
 class DirectScores(Scores):
@@ -120,7 +170,7 @@ class DirectScores(Scores):
         self.domain = domain
         self.caps = domain.caps
 
-    def focus(self, loads: Sequence[int]) -> None:
+    def focus(self, loads: Sequence[int], *, coarse: bool = False) -> None:
         """Nothing has to be prepared."""
 
     def score(self, loads: Sequence[int]) -> float:
@@ -129,19 +179,7 @@ class DirectScores(Scores):
 
     def scan(self, moves: IntArray, step: int, loads: IntArray, value: FloatArray) -> int:
         """Try moves one by one."""
-        found = 0
-        for i, j in moves.tolist():
-            trial = loads.copy()
-            trial[i] += -step if j == -2 else step
-            if j >= 0:
-                trial[j] -= step
-            if not self.domain.allows(trial.tolist()):
-                continue
-            score = self.score(trial.tolist())
-            if score < value[0] - 1e-13 * abs(value[0]):
-                loads[:], value[0] = trial, score
-                found += 1
-        return found
+        return scan_by(self, moves, step, loads, value)
 
     def work(self) -> float:
         """Return the steps of a score."""
@@ -185,7 +223,7 @@ class QuickScores(Scores):
         shift = 1.0 + float((self.prices * self.domain.caps).sum())
         return np.array([self.domain.total, budget * (1 - 1e-12), level, shift])
 
-    def focus(self, loads: Sequence[int]) -> None:
+    def focus(self, loads: Sequence[int], *, coarse: bool = False) -> None:
         """Choose the times for a search around some loads."""
         goal, name = self.problem.objective, self.problem.objective_name
         if name in ("deadline_probability", "cost"):
@@ -197,8 +235,11 @@ class QuickScores(Scores):
                 assert goal.q is not None
                 times = np.array([law.quantile(float(goal.q)) * (1 - _BEFORE)])
             else:
-                grid = _steps if _jumps(self.problem) else _grid
-                times, self.measure = grid(law.quantiles(_RANKS))
+                quantiles = law.quantiles(_RANKS)
+                if _jumps(self.problem):
+                    times, self.measure = _steps(quantiles, _SLICES // (4 if coarse else 1))
+                else:
+                    times, self.measure = _grid(quantiles, 2 if coarse else _POINTS)
         self.focus_on(times)
 
     def focus_on(self, times: FloatArray) -> None:
@@ -210,14 +251,17 @@ class QuickScores(Scores):
         """Return the score of allowed loads that the table covers; the lower the better."""
         array = integers(loads)
         out = np.empty(len(self.table.late))
-        survival_of(self.table, array, self.domain.need, out)
+        survive = array_survival_of if runs_plain(survival_of) else survival_of
+        survive(self.table, array, self.domain.need, out)
         score = float(self.measure @ out)
         if score <= self.limits[2]:
             score = float(self.prices @ array) - float(self.limits[3])
         return score
 
     def scan(self, moves: IntArray, step: int, loads: IntArray, value: FloatArray) -> int:
-        """Try moves one by one, compiled."""
+        """Try moves one by one, compiled if the loops are."""
+        if runs_plain(scan_moves):
+            return scan_by(self, moves, step, loads, value)
         return scan_moves(
             self.table,
             self.measure,
@@ -231,10 +275,39 @@ class QuickScores(Scores):
             value,
         )
 
+    @property
+    def by_pairs(self) -> bool:
+        """Whether every node sends one result, and loops are compiled."""
+        return self.batches == 1 and not runs_plain(scan_pairs)
+
+    def scan_pairs(
+        self, pairs: IntArray, offsets: IntArray, loads: IntArray, value: FloatArray
+    ) -> int:
+        """Give pairs of nodes their best loads, compiled."""
+        width = 1 + min(self.domain.total, 3 * int(loads.sum()))
+        goal = Goal(self.measure, self.prices, self.caps, self.limits, self.domain.need)
+        law = np.empty((len(self.table.late), width))
+        return scan_pairs(self.table, goal, pairs, offsets, loads, value, law)
+
+    def pair_work(self, loads: IntArray) -> float:
+        """Return the steps of a pair: two nodes are taken out, and all their loads tried."""
+        return len(self.table.late) * (2.0 * float(loads.sum()) + self.domain.need + 1500.0)
+
     def work(self) -> float:
         """Return the steps of a score."""
         points, nodes = len(self.table.late), len(self.caps)
         return 2e3 + points * nodes * (self.domain.need * self.batches + 20) / 2
+
+
+def array_survival_of(table: Table, loads: IntArray, need: int, out: FloatArray) -> None:
+    """Do what :func:`allocsolve.models.coded.load_kernels.survival_of` does, with arrays."""
+    spans = [
+        (int(table.first[c, load]), int(table.first[c, load + 1]))
+        for c, load in zip(table.class_of.tolist(), loads.tolist(), strict=True)
+    ]
+    columns = np.concatenate([np.arange(a, b) for a, b in spans])
+    sizes = [b - a for a, b in spans if b > a]
+    array_survival(table.late[:, columns], offsets_of(sizes), table.weight[columns], need, out)
 
 
 def _jumps(problem: CodedProblem) -> bool:
@@ -242,27 +315,27 @@ def _jumps(problem: CodedProblem) -> bool:
     return any(isinstance(law, _ATOMIC) for law in problem.arrays.laws)
 
 
-def _steps(quantiles: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+def _steps(quantiles: Sequence[float], slices: int) -> tuple[FloatArray, FloatArray]:
     """Return the midpoints of short slices, for stairs, and rules beyond them for the tail."""
-    times, weights = _grid(quantiles)
+    times, weights = _grid(quantiles, _POINTS)
     finite = [x for x in quantiles if math.isfinite(x)]
-    width = 1.3 * (finite[-1] if finite else 1.0) / _SLICES
+    width = 1.3 * (finite[-1] if finite else 1.0) / slices
     if width == 0:
         return times, weights
-    beyond = times > width * _SLICES
-    slices = width * (np.arange(_SLICES) + 0.5)
-    return np.concatenate([slices, times[beyond]]), np.concatenate(
-        [np.full(_SLICES, width), weights[beyond]]
+    beyond = times > width * slices
+    middles = width * (np.arange(slices) + 0.5)
+    return np.concatenate([middles, times[beyond]]), np.concatenate(
+        [np.full(slices, width), weights[beyond]]
     )
 
 
-def _grid(quantiles: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+def _grid(quantiles: Sequence[float], points: int) -> tuple[FloatArray, FloatArray]:
     """Return points and weights of Gauss-Legendre rules between quantiles and beyond."""
     finite = [x for x in quantiles if math.isfinite(x)]
     last = finite[-1] if finite else 1.0
     beyond = [last * 2.0**k for k in range(1, 1 + (_DOUBLINGS if len(finite) < 12 else 4))]
     edges = np.unique([0.0, *finite, *beyond])
-    nodes, weights = np.polynomial.legendre.leggauss(_POINTS)
+    nodes, weights = np.polynomial.legendre.leggauss(points)
     half = np.diff(edges) / 2
     times = (edges[:-1] + half)[:, None] + half[:, None] * nodes
     return times.ravel(), (half[:, None] * weights).ravel()

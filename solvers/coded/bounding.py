@@ -40,9 +40,10 @@ def bound_cost(ground: Ground) -> None:
         if name == "quantile":
             assert goal.q is not None
             q = float(goal.q)
-            value = lower_quantile(ceiling, q, law.quantile(q))
+            value = lower_quantile(ceiling, q, law.quantile(q), ground.over)
         else:
-            value = lower_mean(ceiling, law.quantiles(np.linspace(0.001, 0.9995, _MARKS).tolist()))
+            marks = law.quantiles(np.linspace(0.001, 0.9995, _MARKS).tolist())
+            value = lower_mean(ceiling, marks, ground.over)
         ground.control.raise_bound(RealBound(value, source))
 
 

@@ -24,6 +24,13 @@ _SINGLE = ("hcmm_ceil", "load_balanced")
 """Rules with one candidate."""
 
 _NEAR = 2e-3
+"""Relative difference of quick scores up to which exact values decide."""
+
+_ROUGH = 2e-2
+"""The same for rougher scores."""
+
+_LONG = 3e8
+"""Steps of quick scores from which on rougher ones come first."""
 
 
 def names_of(ground: Ground) -> list[str]:
@@ -45,16 +52,13 @@ def compare(ground: Ground, *, offer: bool) -> None:
     for name in sorted(names_of(ground), key=lambda name: name not in _SINGLE):
         if ground.values and ground.over():
             break
-        if ground.hurried and name not in _SINGLE:
-            continue
         if name in ground.values:
             continue
         found = best_of_rule(ground, name)
         ground.values.setdefault(name, None if found is None else found[1])
         if found is not None and offer and math.isfinite(found[1]):
             ground.control.offer(*found, name)
-        if ground.hurried and ground.control.answer is not None:
-            return
+            ground.starts.append(found)
     if offer and ground.control.answer is None:
         _offer_anything(ground)
 
@@ -90,17 +94,35 @@ def _nearly_best(ground: Ground, scores: Scores, given: Sequence[Loads]) -> list
     """Return the loads whose quick scores are about as good as the best one."""
     if not given:
         return []
-    scores.focus(given[len(given) // 3])
-    ranked = []
-    for place, loads in enumerate(given):
-        ranked.append((scores.score(loads), place))
-        if ground.over():
-            break
-    ranked.sort()
+    middle, places = given[len(given) // 3], list(range(len(given)))
+    if scores.work() * len(given) > _LONG:
+        scores.focus(middle, coarse=True)
+        ranked = _ranked(ground, scores, given, places)
+        slack = _ROUGH * abs(ranked[0][0])
+        middle = given[ranked[0][1]]
+        places = [place for score, place in ranked if score <= ranked[0][0] + slack]
+    scores.focus(middle)
+    ranked = _ranked(ground, scores, given, places)
     slack = _NEAR * abs(ranked[0][0])
     near = [given[place] for score, place in ranked if score <= ranked[0][0] + slack]
     affordable = int(_EXACT_WORK / ground.exact_work(near[0], scores.batches))
     return near[: min(_FINALISTS, max(1, affordable))]
+
+
+def _ranked(
+    ground: Ground, scores: Scores, given: Sequence[Loads], places: Sequence[int]
+) -> list[tuple[float, int]]:
+    """Return quick scores with the places of their loads, until the run has to end.
+
+    Far places come soon after each other, so that what was looked at until then says most.
+    """
+    ranked = []
+    stride = max(1, round(len(places) ** 0.5))
+    for place in (place for first in range(stride) for place in places[first::stride]):
+        ranked.append((scores.score(given[place]), place))
+        if ground.over():
+            break
+    return sorted(ranked)
 
 
 def _least_quantile(ground: Ground, scores: Scores, given: Sequence[Loads]) -> list[Loads]:

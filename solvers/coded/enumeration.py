@@ -130,9 +130,8 @@ class _Tree:
         budget = math.inf if domain.budget is None else float(domain.budget) * (1 + 1e-12) + 1e-300
         cost = ground.control.value
         if name == "mean":
-            times = self._times(points)
+            times, measure = self._sum(points)
             score = math.inf if cost is None else cost * (1 - _CLOSE)
-            measure = np.diff(np.concatenate([[0.0], times]))
             return _Target(times, measure, np.array([domain.total, budget, score]))
         if name == "quantile":
             assert goal.q is not None
@@ -150,8 +149,18 @@ class _Tree:
                 score = math.inf if cost is None else (1.0 + cost) - _CLOSE * abs(cost)
         return _Target(np.array([time]), np.ones(1), np.array([domain.total, budget, score]))
 
+    def _sum(self, points: int) -> tuple[FloatArray, FloatArray]:
+        """Return times and widths of a sum that is the mean or, if it does not jump, below it.
+
+        The times of a lower sum are close where the best law falls fast.
+        """
+        stairs = self.ceiling.stairs
+        if stairs is not None and len(stairs) <= 2 * points:
+            return stairs[:-1], np.diff(stairs)
+        times = self._times(points)
+        return times, np.diff(np.concatenate([[0.0], times]))
+
     def _times(self, points: int) -> FloatArray:
-        """Return the right ends of the lower sums, close where the best law falls fast."""
         answer = self.ground.control.answer
         assert answer is not None
         law = completion_law(self.ground.problem, answer)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.kernel_sets import COMPLETION
+from allocsolve.models.coded.law_arrays import array_seconds
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.scores import (
     DirectScores,
@@ -16,12 +19,12 @@ from allocsolve.models.coded.scores import (
     answer_of,
     exact_cost,
 )
-from allocsolve.models.coded.search_sets import BOUNDS, LOADS
+from allocsolve.models.coded.search_sets import BOUNDS, LOADS, PAIRS
 from allocsolve.models.errors import UsageError, suggest
-from allocsolve.models.kernels import PLAIN_AT_ONCE, uncompiled
+from allocsolve.models.kernels import KernelSet, uncompiled
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import RealControl
-from allocsolve.solvers.loading import make_ready
+from allocsolve.solvers.loading import make_ready, while_running
 
 __all__ = ["Ground", "read_numbers", "ready_loops"]
 
@@ -31,12 +34,21 @@ UNCOMPILED = (
 )
 
 
-_PLAIN_STEP = 2e-7
-"""Seconds of a step in plain Python."""
-_SMALL = 0.03
-"""Seconds of an exact value in plain Python up to which a search is not worth a compiler."""
+_TIMES = 400
+"""Times at which a law is asked for an exact value, about."""
+_SMALL = 100
+"""Nodes times rows of a job up to which a search is not worth a compiler."""
+_HURRIED = 0.03
+"""Seconds of an exact value by arrays from which on nothing is searched without a compiler."""
 _LOADING = 4.0
 """Seconds up to which loops are loaded from the cache rather than compiled."""
+_SHARE = 0.7
+"""Share of the time left that making loops ready may take."""
+_COMPILED = 0.2
+"""Share of the time of arrays that compiled loops take."""
+_REPORT = (0.03, 2.5, 0.4)
+"""Seconds that judging an answer takes, exact values that it asks for, and the largest share of
+the time left that is kept for it."""
 
 
 class Ground:
@@ -54,6 +66,12 @@ class Ground:
         what was in the cache.
     warnings
         What a reader should know about the loops.
+    starts
+        The answers of rules from which a search may start, with their costs.
+    nothing_is_good
+        Whether it is proven that no loads reach the confidence that is asked for.
+    pause
+        Reading of :func:`time.monotonic` at which what is done now has to end.
     """
 
     def __init__(self, problem: CodedProblem, control: RealControl[CodedAnswer]) -> None:
@@ -64,15 +82,42 @@ class Ground:
         self.hurried = False
         self.compiled = True
         self.warnings: tuple[str, ...] = ()
+        self.starts: list[tuple[CodedAnswer, float]] = []
+        self.pause = math.inf
+        self.nothing_is_good = False
         self._scores: dict[int, Scores] = {}
+        self._reserve = min(
+            _REPORT[0] + _REPORT[1] * self.law_seconds(), _REPORT[2] * max(control.remaining(), 0.0)
+        )
+
+    def law_seconds(self) -> float:
+        """Return how long the exact value of an answer takes, roughly."""
+        limit, need = self.problem.limits.batches, self.domain.need
+        batches = need if limit == "free" else min(limit, need)
+        nodes = len(self.domain.caps)
+        seconds = array_seconds(_TIMES, nodes * min(batches, 1 + 3 * need // nodes), nodes, need)
+        return seconds * (_COMPILED if COMPLETION.is_loaded() else 1.0)
 
     def over(self) -> bool:
-        """Whether the run has to end."""
-        return self.control.stopped() is not None
+        """Whether the run has to end; what judging the answer takes is kept for it."""
+        stopped = self.control.stopped() is not None or time.monotonic() >= self.pause
+        return stopped or self.control.remaining() <= self._reserve
 
     def ended(self) -> Termination:
         """Return why the run ends."""
-        return self.control.stopped() or Termination.FINISHED
+        late = self.control.remaining() <= self._reserve
+        rest = Termination.TIME_LIMIT if late else Termination.FINISHED
+        return self.control.stopped() or rest
+
+    @contextmanager
+    def part_of_time(self, share: float) -> Iterator[None]:
+        """Let the block end after a share of the time that is left."""
+        before, rest = self.pause, self.control.remaining() - self._reserve
+        self.pause = min(before, time.monotonic() + share * max(rest, 0.0))
+        try:
+            yield
+        finally:
+            self.pause = before
 
     def scores(self, batches: int) -> Scores:
         """Return the scores of loads in a number of batches."""
@@ -81,6 +126,11 @@ class Ground:
             build = DirectScores if direct else QuickScores
             self._scores[batches] = build(self.problem, batches, self.domain)
         return self._scores[batches]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether independent nodes send one result each."""
+        return self.problem.arrays.independent and self.problem.limits.batches == 1
 
     def answer(self, loads: Sequence[int], batches: int) -> CodedAnswer:
         """Return loads as an answer."""
@@ -112,20 +162,41 @@ class Ground:
 
 @contextmanager
 def ready_loops(ground: Ground) -> Iterator[None]:
-    """Give the block compiled loops, or the same loops as plain Python, and note which."""
-    control, sets = ground.control, (COMPLETION, LOADS, BOUNDS)
-    loads = [1] * len(ground.domain.caps)
-    is_small = ground.exact_work(loads, 1) * _PLAIN_STEP <= _SMALL
-    seconds = sum(kernels.seconds() for kernels in sets)
-    is_better = seconds <= 0.7 * control.remaining() and not (is_small and seconds > _LOADING)
-    if is_better and make_ready(control, *sets):
+    """Give the block compiled loops, or what numpy and plain Python do instead; note which."""
+    if _worth_compiling(ground) and make_ready(ground.control, *_sets(ground)):
         yield
-    else:
-        ground.compiled = False
-        ground.warnings = () if is_small else (UNCOMPILED,)
-        ground.hurried = ground.exact_work(loads, 1) * _PLAIN_STEP > PLAIN_AT_ONCE
-        with uncompiled(when=not ground.hurried):
-            yield
+        return
+    seconds = ground.law_seconds()
+    ground.compiled = False
+    ground.warnings = () if _is_small(ground) else (UNCOMPILED,)
+    ground.hurried = seconds > _HURRIED
+    with uncompiled():
+        yield
+
+
+def _sets(ground: Ground) -> tuple[KernelSet, ...]:
+    """Return the loops that the job needs."""
+    if ground.problem.arrays.scenarios is not None:
+        return ()
+    if not ground.problem.arrays.independent:
+        return (COMPLETION,)
+    return (COMPLETION, LOADS, PAIRS, BOUNDS) if ground.is_whole else (COMPLETION, LOADS)
+
+
+def _worth_compiling(ground: Ground) -> bool:
+    """Whether making the loops ready takes a small part of the time left, and is of use."""
+    control = ground.control
+    missing = [kernels for kernels in _sets(ground) if not kernels.is_loaded()]
+    if sum(kernels.load_seconds() for kernels in missing) > _SHARE * control.remaining():
+        return False
+    seconds = while_running(control, lambda: sum(kernels.seconds() for kernels in missing))
+    if seconds is None or seconds > _SHARE * control.remaining():
+        return False
+    return seconds <= _LOADING or not _is_small(ground)
+
+
+def _is_small(ground: Ground) -> bool:
+    return len(ground.domain.caps) * ground.domain.need <= _SMALL
 
 
 def read_numbers(

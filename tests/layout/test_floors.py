@@ -50,7 +50,7 @@ CHECKERS = {
     "dag": f"{_DATA}|edge_table|glance|link_table|mode_table|occupancy|ordering|placement|scaling"
     "|sharing",
     "coded": f"{_DATA}|arrivals|completion|decoding|facts|judge_code|judge_parts|judge_pieces|law"
-    r"|judge_rounds|rounds"
+    r"|judge_rounds|kernel_sets|rounds"
     r"|law_\w+|thresholds|value|worst",
     "fair": f"{_DATA}|allocation|certificates|columns|demands|envy|objectives|occupancy"
     "|classes|pair_prices|pairs|response_kernels|responses|settings|split|utility|weighted",
