@@ -94,8 +94,8 @@ class FairArrays:
         able = np.zeros(len(self.gang), dtype=np.bool_)
         for j in np.flatnonzero(stock):  # by column: no copy of a table of a million jobs
             able |= self.throughput[:, j] > 0
-        gains = (self.pair_rates[:, stock] > 0).any(axis=1)[self.pair_kind]
-        able[self.pair_jobs[gains]] = True
+        gains: BoolArray = np.any(self.pair_rates[:, stock] > 0, axis=1)
+        able[self.pair_jobs[gains[self.pair_kind]]] = True
         if self.demand is not None:
             able |= ~self.exchanges
             able &= ~(self.demand[:, ~stock] > 0).any(axis=1)

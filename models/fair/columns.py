@@ -86,7 +86,7 @@ def float_array(values: object, name: str, shape: tuple[int, ...]) -> FloatArray
         If it holds anything but numbers or has another shape.
     """
     try:
-        if np.iscomplexobj(values):
+        if np.iscomplexobj(np.asarray(values)):
             raise TypeError("its numbers are complex")
         array = np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:

@@ -335,16 +335,17 @@ def _pairs(
         for q, pair in enumerate(problem.pairs)
     ]
     first: dict[frozenset[int], int] = {}
-    for q, (ends, _) in enumerate(table):
-        if first.setdefault(frozenset(ends), q) != q:
+    for q, (pair, _) in enumerate(table):
+        if first.setdefault(frozenset(pair), q) != q:
             raise InputError(
                 f"pair {'-'.join(problem.pairs[q].jobs)} comes twice",
                 allowed="each two jobs once",
                 remedy="delete one of the two",
                 path=f"$.pairs[{q}]",
             )
-    ends = np.array([jobs for jobs, _ in table], dtype=np.int64)
-    return ends, np.arange(len(table)), np.array([row for _, row in table])
+    ends = np.array([pair for pair, _ in table], dtype=np.int64)
+    kinds = np.arange(len(table), dtype=np.int64)
+    return ends, kinds, np.array([row for _, row in table], dtype=np.float64)
 
 
 def _columns(problem: FairProblem, types: Known) -> JobColumns:

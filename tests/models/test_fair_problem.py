@@ -268,3 +268,14 @@ def test_a_problem_under_another_name() -> None:
         FairFeature.DEADLINES,
         FairFeature.NO_TIME_CAP,
     }
+
+
+def test_only_the_job_that_gains_by_sharing_is_reached() -> None:
+    """Of two jobs that share units one may make no progress: it is named, not the other."""
+    problem = FairProblem(
+        types=[ResourceType(id="g", count=1)],
+        jobs=[Job(id="fed"), Job(id="starved")],
+        pairs=[Pair(jobs=("fed", "starved"), throughput={"g": (2, 0)})],
+    )
+    assert problem.arrays.reachable.tolist() == [True, False]
+    assert any(warning.startswith("starved cannot") for warning in problem.warnings)
