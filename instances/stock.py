@@ -10,26 +10,29 @@ are (``count``). ``"pairs": true`` lets jobs share units as far as the table say
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass
 from typing import cast
 
 import msgspec
+import numpy as np
 
 from allocsolve.instances.draft import Draft
 from allocsolve.instances.formats.native import SCHEMA, decode
+from allocsolve.instances.kinds import Problem
 from allocsolve.instances.source import load
 from allocsolve.instances.strict_json import loads
 from allocsolve.instances.text import plural, shorten
 from allocsolve.instances.throughput_csv import MOST_JOBS
 from allocsolve.instances.throughputs import TableDraft, TableRow, ThroughputTable
+from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.errors import InputError, UsageError, suggest
-from allocsolve.models.fair.data import Entity, FairDocument, Job, Pair, ResourceType
+from allocsolve.models.fair.data import Entity, FairDocument, Job, ResourceType
 from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.result import InstanceInfo
 
-__all__ = ["MOST_PAIRS", "with_stock"]
+__all__ = ["MOST_PAIRS", "StockDraft", "with_stock"]
 
-MOST_PAIRS = 200_000
+MOST_PAIRS = 5_000_000
 """Largest number of pairs of jobs that share units."""
 
 _MOST_DIGITS = 15
@@ -55,6 +58,37 @@ class _Stock:
     document: FairDocument
     given: Sequence[Mapping[str, object]] | None
     shares: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _PairColumns:
+    """Pairs of jobs as :meth:`FairProblem.with_pairs` takes them."""
+
+    ends: IntArray
+    throughput: FloatArray
+    kind: IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class StockDraft(Draft):
+    """A table with its stock; pairs, of which there may be millions, are not in the document."""
+
+    pairs: _PairColumns | None = None
+
+    def build(self, origin: InstanceInfo) -> Problem:
+        """Build the problem.
+
+        Raises
+        ------
+        InputError
+            As :meth:`Draft.build`.
+        """
+        problem = super().build(origin)
+        if self.pairs is None:
+            return problem
+        found = self.pairs
+        fair = cast("FairProblem", problem)
+        return fair.with_pairs(found.ends, found.throughput, found.kind)
 
 
 def with_stock(draft: TableDraft, nodes: str | int) -> Draft:
@@ -177,20 +211,23 @@ def _joined(draft: TableDraft, stock: _Stock) -> Draft:
     _refuse_many(sum(count for _, _, count in rows), MOST_JOBS, "jobs")
     jobs: list[Job] = []
     lines: list[int] = []
-    members: dict[int, list[str]] = {}
+    members: dict[int, list[int]] = {}
     for place, job, count in rows:
         jobs += _copies(_on(job, kept), count)
         lines += [table.rows[place].line or 0] * count
-        members.setdefault(place, []).extend(job.id for job in jobs[-count:])
+        members.setdefault(place, []).extend(range(len(jobs) - count, len(jobs)))
     document = msgspec.structs.replace(
         stock.document,
         name=stock.document.name or draft.document.name,
         jobs=jobs,
-        pairs=list(_pairs(table, members, kept)) if stock.shares else [],
         entities=_entities(stock.document.entities, jobs),
     )
-    notes = [*draft.notes, *_left_out(table, kept, shares=stock.shares)]
-    return replace(Draft(document), lines={"jobs": lines} if any(lines) else {}, notes=tuple(notes))
+    return StockDraft(
+        document=document,
+        lines={"jobs": lines} if any(lines) else {},
+        notes=(*draft.notes, *_left_out(table, kept, shares=stock.shares)),
+        pairs=_pairs(table, members, document.types) if stock.shares else None,
+    )
 
 
 def _refuse_many(count: int, most: int, what: str) -> None:
@@ -263,22 +300,42 @@ def _entities(given: Sequence[Entity], jobs: Iterable[Job]) -> list[Entity]:
 
 
 def _pairs(
-    table: ThroughputTable, members: Mapping[int, list[str]], kept: set[str]
-) -> Iterator[Pair]:
-    """Yield every pair of jobs whose rows may share units."""
+    table: ThroughputTable, members: Mapping[int, list[int]], types: Sequence[ResourceType]
+) -> _PairColumns | None:
+    """Return every pair of jobs whose rows may share units, None if there is none."""
     total = 0
+    ends: list[IntArray] = []
+    rates: list[list[tuple[float, float]]] = []
     for shared in table.shared:
         first, second = (members.get(place, []) for place in shared.rows)
-        gains = {token: both for token, both in shared.throughput.items() if token in kept}
+        row = [shared.throughput.get(kind.id, (0, 0)) for kind in types]
         gangs = {table.rows[place].job.gang for place in shared.rows}
-        if not gains or len(gangs) > 1:
+        if not any(a or b for a, b in row) or len(gangs) > 1:
             continue
         same = shared.rows[0] == shared.rows[1]
-        total += len(first) * (len(first) - 1) // 2 if same else len(first) * len(second)
+        count = len(first) * (len(first) - 1) // 2 if same else len(first) * len(second)
+        total += count
         _refuse_many(total, MOST_PAIRS, "pairs of jobs")
-        ends = combinations(first, 2) if same else ((a, b) for a in first for b in second)
-        for pair in ends:
-            yield Pair(jobs=pair, throughput=gains)
+        if count:
+            ends.append(_within(first) if same else _across(first, second))
+            rates.append([(float(a), float(b)) for a, b in row])
+    if not ends:
+        return None
+    kind = np.repeat(np.arange(len(ends)), [len(part) for part in ends])
+    return _PairColumns(np.concatenate(ends), np.array(rates), kind)
+
+
+def _within(jobs: Sequence[int]) -> IntArray:
+    """Return each two of some jobs, int64 (q, 2)."""
+    places = np.array(jobs, dtype=np.int64)
+    first, second = np.triu_indices(len(places), 1)
+    return np.column_stack([places[first], places[second]])
+
+
+def _across(first: Sequence[int], second: Sequence[int]) -> IntArray:
+    """Return each job of the first with each of the second, int64 (q, 2)."""
+    a, b = np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
+    return np.column_stack([np.repeat(a, len(b)), np.tile(b, len(a))])
 
 
 def _left_out(table: ThroughputTable, kept: set[str], *, shares: bool) -> Iterator[str]:

@@ -148,6 +148,7 @@ def test_pairs_of_rows_become_pairs_of_jobs() -> None:
         ("translate.2", "classify"),
         ("classify", "recommend"),
     }
+    assert list(problem.arrays.pair_kind) == [0, 1, 1, 2]
     assert found["translate.1", "classify"] == {"large": (30.5, 61)}
     assert found["classify", "recommend"] == {"large": (70, 9), "small": (15, 11)}
 
@@ -160,9 +161,9 @@ def test_pairs_are_left_out_unless_asked_for() -> None:
 
 
 def test_too_many_pairs_are_refused(tmp_path: Path) -> None:
-    """A thousand jobs of one row are half a million pairs: that must be seen before memory ends."""
+    """Ten thousand jobs of one row are 50 million pairs: that is seen before memory ends."""
     row = """{"v": {"('a', 1)": {"null": 1, "('a', 1)": [0.5, 0.5]}}}"""
-    stock = {"types": [{"id": "v", "count": 1}], "jobs": [{"row": "a", "count": 1000}]}
+    stock = {"types": [{"id": "v", "count": 1}], "jobs": [{"row": "a", "count": 10_000}]}
     with pytest.raises(UsageError, match=f"at most {MOST_PAIRS}"):
         _table(row, _stock(tmp_path, {**stock, "pairs": True}))
 
