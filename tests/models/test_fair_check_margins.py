@@ -14,6 +14,7 @@ from allocsolve.models.fair.envy import envy_ratios
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.reason_types import SloConflict
 from allocsolve.models.fair.settings import Settings
+from allocsolve.models.fair.weighted import weighted_bound
 from allocsolve.models.result import Status
 
 RAW = Settings(normalise="none")
@@ -213,3 +214,39 @@ def test_runs_have_finite_times(run: Run) -> None:
     problem = FairProblem.from_arrays([[1.0]], [1], columns={"remaining": [2.0]})
     answer = FairAnswer(problem, np.zeros((1, 1)), runs=(run,))
     assert rules(answer, "completion_time") == {"number"}
+
+
+def test_a_pair_that_nobody_would_use_leaves_the_bound_as_it_is() -> None:
+    """Paces 10 alone and 2 together: each job gets half of the time, and no prices prove less."""
+    problem = FairProblem(
+        types=[ResourceType(id="g", count=1)],
+        jobs=[Job(id="a", throughput={"g": 10}), Job(id="b", throughput={"g": 10})],
+        pairs=[Pair(jobs=("a", "b"), throughput={"g": (2, 2)})],
+    )
+    bound = certified_bound(problem, "max_min", np.ones(1), np.zeros(2), settings=RAW)
+    assert bound == pytest.approx(5, rel=1e-12)
+
+
+def test_unit_prices_that_are_too_dear_prove_nothing() -> None:
+    """No unit of a job's progress is worth more than what it costs; claimed numbers are cut."""
+    problem = FairProblem.from_arrays([[10.0], [10.0]], [1])
+    prices, times = np.ones(1), np.zeros(2)
+    for worth in (None, np.full(2, 0.1), np.full(2, 100.0)):
+        bound = certified_bound(problem, "max_min", prices, times, job_prices=worth, settings=RAW)
+        assert bound == pytest.approx(5, rel=1e-12)
+
+
+@pytest.mark.parametrize("pairs", [[], [Pair(jobs=("a", "b"), throughput={"g": (9, 3)})]])
+def test_time_without_a_limit_has_no_price(pairs: list[Pair]) -> None:
+    """Time prices that are claimed beside an instance without a time cap change no bound."""
+    problem = FairProblem(
+        types=[ResourceType(id="g", count=1)],
+        jobs=[Job(id="a", throughput={"g": 10}), Job(id="b", throughput={"g": 10})],
+        pairs=pairs,
+        time_cap=False,
+    )
+    free, dear = (
+        weighted_bound(problem, "max_min", np.ones(1), times, settings=RAW)
+        for times in (np.zeros(2), np.ones(2))
+    )
+    assert free == dear == pytest.approx(6 if pairs else 5)

@@ -134,3 +134,22 @@ def test_a_precision_that_was_not_reached_is_told_with_the_one_that_was() -> Non
     for factor, told in ((1.01, False), (0.99, True), (0.6, True)):
         warned = any("was not reached" in line for line in _told(whole, factor * share).warnings)
         assert warned == told
+
+
+def test_what_is_not_random_is_exact_whatever_its_law() -> None:
+    """One replication without chance has a mean, no interval, and nothing that was drawn."""
+    request = SimulationRequest(deadline=2.0, quantiles=(0.5,))
+    found = estimate(
+        "dag",
+        np.array([2.0]),
+        request,
+        random=False,
+        path="plain",
+        finite_mean=False,
+        finite_variance=False,
+    )
+    assert (found.method, found.mean, found.std) == ("exact", 2.0, 0.0)
+    assert (found.mean_ci, found.deadline_ci, found.quantile_cis) == (None, None, {})
+    assert (found.deadline_probability, found.quantiles) == (1.0, {0.5: 2.0})
+    assert (found.replications, found.seed, found.generator) == (None, None, None)
+    assert found.warnings == ()
