@@ -55,6 +55,7 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
         self.objective = problem.objective_name
         self.sense = problem.sense
         self._baselines: Mapping[str, float | None] = {}
+        self._known: tuple[CodedAnswer, float] | None = None
 
     def reason(self) -> Reason | None:
         """Return why there is no assignment, None if that is not seen at once."""
@@ -70,11 +71,16 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
 
     def value(self, answer: CodedAnswer) -> float:
         """Return the value of an assignment."""
-        return objective_value(self.problem, answer)
+        if self._known is None or self._known[0] != answer:
+            self._known = answer, objective_value(self.problem, answer)
+        return self._known[1]
 
     def report(self, answer: object) -> CheckReport:
         """Return what the checker says of an assignment."""
-        return check(self.problem, cast("CodedAnswer", answer))
+        found = check(self.problem, cast("CodedAnswer", answer))
+        if found.value is not None:
+            self._known = cast("CodedAnswer", answer), found.value
+        return found
 
     def caveats(self, answer: object) -> list[str]:
         """Return how far it was tried that a gradient decodes, where that is no proof."""

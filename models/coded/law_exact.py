@@ -31,6 +31,9 @@ MOST_STATES = 2**14
 _AT_ONCE = 2.0
 """Seconds that arrays may take for one law before compiled loops are loaded for it."""
 
+_PATIENT = 15.0
+"""The same before they are compiled."""
+
 _BLOCK = 2**20
 """Numbers of one block of an enumeration."""
 
@@ -71,12 +74,18 @@ class _Threshold(Part):
         weights, need = self.weights // common, -(-self.need // common)
         self.asked += len(late)
         seconds = array_seconds(self.asked, len(weights), len(self.first) - 1, need)
-        is_quick = seconds < _AT_ONCE and not COMPLETION.is_loaded()
-        if is_quick or runs_plain(threshold_survival):
+        if runs_plain(threshold_survival) or _is_quick(seconds):
             array_survival(late, self.first, weights, need, out)
         else:
             threshold_survival(np.ascontiguousarray(late), self.first, weights, need, out)
         return out
+
+
+def _is_quick(seconds: float) -> bool:
+    """Whether arrays are done before compiled loops would be there."""
+    if COMPLETION.is_loaded():
+        return False
+    return seconds < _AT_ONCE or (seconds < _PATIENT and not COMPLETION.is_ready())
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,8 +34,8 @@ UNCOMPILED = (
 )
 
 
-_TIMES = 400
-"""Times at which a law is asked for an exact value, about."""
+_TIMES, _FOR_EACH = 300, 6
+"""Times at which a law is asked for an exact value, about, and for each result for a mean."""
 _SMALL = 100
 """Nodes times rows of a job up to which a search is not worth a compiler."""
 _HURRIED = 0.03
@@ -46,7 +46,7 @@ _SHARE = 0.7
 """Share of the time left that making loops ready may take."""
 _COMPILED = 0.2
 """Share of the time of arrays that compiled loops take."""
-_REPORT = (0.03, 2.5, 0.4)
+_REPORT = (0.05, 3.5, 0.5)
 """Seconds that judging an answer takes, exact values that it asks for, and the largest share of
 the time left that is kept for it."""
 
@@ -86,33 +86,38 @@ class Ground:
         self.pause = math.inf
         self.nothing_is_good = False
         self._scores: dict[int, Scores] = {}
-        self._reserve = min(
-            _REPORT[0] + _REPORT[1] * self.law_seconds(), _REPORT[2] * max(control.remaining(), 0.0)
-        )
+        self._most_reserved = _REPORT[2] * max(control.remaining(), 0.0)
+        self._exact_seconds = self.law_seconds()
 
     def law_seconds(self) -> float:
         """Return how long the exact value of an answer takes, roughly."""
         limit, need = self.problem.limits.batches, self.domain.need
         batches = need if limit == "free" else min(limit, need)
         nodes = len(self.domain.caps)
-        seconds = array_seconds(_TIMES, nodes * min(batches, 1 + 3 * need // nodes), nodes, need)
+        results = nodes * min(batches, 1 + 3 * need // nodes)
+        times = _TIMES + (_FOR_EACH * results if self.problem.objective_name == "mean" else 0)
+        seconds = array_seconds(times, results, nodes, need)
         return seconds * (_COMPILED if COMPLETION.is_loaded() else 1.0)
 
     def over(self) -> bool:
         """Whether the run has to end; what judging the answer takes is kept for it."""
         stopped = self.control.stopped() is not None or time.monotonic() >= self.pause
-        return stopped or self.control.remaining() <= self._reserve
+        return stopped or self.control.remaining() <= self._reserve()
+
+    def _reserve(self) -> float:
+        """Return the seconds that are kept for judging the answer."""
+        return min(_REPORT[0] + _REPORT[1] * self._exact_seconds, self._most_reserved)
 
     def ended(self) -> Termination:
         """Return why the run ends."""
-        late = self.control.remaining() <= self._reserve
+        late = self.control.remaining() <= self._reserve()
         rest = Termination.TIME_LIMIT if late else Termination.FINISHED
         return self.control.stopped() or rest
 
     @contextmanager
     def part_of_time(self, share: float) -> Iterator[None]:
         """Let the block end after a share of the time that is left."""
-        before, rest = self.pause, self.control.remaining() - self._reserve
+        before, rest = self.pause, self.control.remaining() - self._reserve()
         self.pause = min(before, time.monotonic() + share * max(rest, 0.0))
         try:
             yield
@@ -138,7 +143,10 @@ class Ground:
 
     def cost(self, answer: CodedAnswer) -> float:
         """Return the exact cost of an answer."""
-        return exact_cost(self.problem, answer)
+        began = time.monotonic()
+        cost = exact_cost(self.problem, answer)
+        self._exact_seconds = time.monotonic() - began
+        return cost
 
     def offer(self, answer: CodedAnswer, source: str) -> float:
         """Offer an answer at its exact cost; return that, infinite below the confidence."""
