@@ -19,11 +19,12 @@ import numpy as np
 from allocsolve.models.arrays import BoolArray, FloatArray, IntArray, frozen, offsets
 from allocsolve.models.coded.completion import Completion, Condition
 from allocsolve.models.coded.kernel_sets import COMPLETION
+from allocsolve.models.coded.law_cover import can_cover, uncovered
 from allocsolve.models.coded.law_tails import by_source, source_labels
 from allocsolve.models.coded.law_terms import NoExactLaw
 from allocsolve.models.kernels import runs_plain
 
-__all__ = ["MOST_STATES", "Part", "parts_of"]
+__all__ = ["MOST_STATES", "Covered", "Part", "parts_of"]
 
 MOST_STATES = 2**14
 """States of nodes that are enumerated at most."""
@@ -123,6 +124,26 @@ class _States(Part):
         return joint
 
 
+@dataclass(frozen=True, eq=False)
+class Covered(Part):
+    """Results of independent nodes, each of which covers some parts; all have to be covered.
+
+    Attributes
+    ----------
+    covers
+        Parts that each result covers.
+    """
+
+    arrivals: IntArray
+    first: IntArray
+    covers: tuple[tuple[int, ...], ...]
+    parts: int
+
+    def survival(self, late: FloatArray) -> FloatArray:
+        """Return P(some part is not covered), float64 (times,)."""
+        return uncovered(late, self.first, self.covers, self.parts)
+
+
 def parts_of(completion: Completion) -> tuple[Part, ...]:
     """Split a job into independent parts.
 
@@ -177,10 +198,13 @@ def _threshold(completion: Completion, condition: Condition) -> _Threshold:
 
 def _enumerated(
     completion: Completion, arrivals: IntArray, conditions: Sequence[Condition]
-) -> _States:
+) -> Part:
     """Enumerate the states of the nodes of some conditions, or of a decoder."""
     sources = by_source(completion, arrivals)
     node = completion.arrivals.node
+    covered = _covered(completion, arrivals, conditions, sources)
+    if covered is not None:
+        return covered
     _refuse_many(completion, arrivals, sources)
     order = [position for mine in sources for position in mine]
     place = {int(arrivals[position]): k for k, position in enumerate(order)}
@@ -201,6 +225,31 @@ def _enumerated(
         arrivals=frozen(arrivals[order]),
         first=first,
         failed=~complete.reshape(shape),
+    )
+
+
+def _covered(
+    completion: Completion,
+    arrivals: IntArray,
+    conditions: Sequence[Condition],
+    sources: Sequence[Sequence[int]],
+) -> Part | None:
+    """Return the law of what is covered, where states are too many and one result is enough."""
+    grouped = completion.problem.arrays.group[completion.arrivals.node[arrivals]] >= 0
+    states = math.prod(len(mine) + 1 for mine in sources)
+    is_small = states <= MOST_STATES
+    if is_small or not conditions or grouped.any() or not can_cover(conditions, len(arrivals)):
+        return None
+    order = [position for mine in sources for position in mine]
+    covers: dict[int, list[int]] = {int(arrivals[position]): [] for position in order}
+    for part, condition in enumerate(conditions):
+        for arrival in condition.arrivals.tolist():
+            covers[arrival].append(part)
+    return Covered(
+        arrivals=frozen(arrivals[order]),
+        first=offsets([len(mine) for mine in sources]),
+        covers=tuple(tuple(covers[int(arrivals[position])]) for position in order),
+        parts=len(conditions),
     )
 
 

@@ -12,26 +12,24 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 from allocsolve.models.coded.answer import CodedAnswer
-from allocsolve.models.coded.baselines_gradient import GRADIENT_RULES, GradientJob, Parts
-from allocsolve.models.coded.check import check
-from allocsolve.models.coded.law import NoExactLaw, completion_law
+from allocsolve.models.coded.baselines_gradient import GRADIENT_RULES, GradientJob
 from allocsolve.models.coded.placing import arcs
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.scores import exact_cost
 from allocsolve.models.result import RealBound, Termination
 from allocsolve.solvers.coded import placement
 from allocsolve.solvers.coded.ground import read_numbers
+from allocsolve.solvers.coded.orders import OrderSearch
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, infeasible, own_solver
 
 __all__ = ["cyclic", "fractional_repetition", "heterogeneity_aware", "solve"]
 
 _MOST_SCORES = 1500
-"""Exact values that a search for loads, or for orders, takes at most."""
+"""Exact values that a search for loads takes at most."""
 
 
 def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
@@ -56,7 +54,9 @@ def _solve(name: str, problem: CodedProblem, control: RealControl[CodedAnswer]) 
         return infeasible(solver, None)
     if name == "partitions" and problem.objective_name != "worst_case":
         run.improve_loads()
-        run.improve_orders()
+        told = run.improve_orders()
+        if told is not None:
+            solver = own_solver(control, {"orders": told})
     ended = control.stopped() or Termination.FINISHED
     return finished(control, solver, ended, baselines=run.named_values())
 
@@ -136,51 +136,11 @@ class _Run:
             if i != j and trial[j] >= 0 and sum(trial) >= least and (i < 0 or trial[i] <= caps[i]):
                 yield trial
 
-    def improve_orders(self) -> None:
-        """Let nodes send partitions one by one, and choose the orders in which they do so."""
-        limit, parts = self.problem.limits.batches, self.job.task.partitions
-        most = parts if limit == "free" else min(limit, parts)
-        found = self.control.answer
-        if most < 2 or found is None or found.partitions is None or self.job.task.messages > 1:
-            return
-        for start in (found.partitions, self._everything()):
-            if start is not None:
-                self._exchange(self._in_batches(start, most))
-
-    def _everything(self) -> tuple[tuple[int, ...], ...] | None:
-        """Return as many partitions for each node as it can take, begun at different places."""
-        count, caps = self.job.task.partitions, self.job.caps
-        if self.problem.arrays.holds is not None:
-            return None
-        step = count / max(1, len(caps))
-        return tuple(
-            tuple((round(i * step) + k) % count for k in range(cap)) for i, cap in enumerate(caps)
-        )
-
-    def _in_batches(self, parts: Parts, batches: int) -> CodedAnswer:
-        answer = self.job.answer(parts, "mds", order=parts)
-        return replace(answer, batches=batches)
-
-    def _exchange(self, best: CodedAnswer) -> None:
-        """Exchange partitions within the orders of an answer while that helps."""
-        if not self.job.allows(best) or check(self.problem, best).violations:
-            return
-        try:
-            completion_law(self.problem, best)
-        except NoExactLaw:
-            return
-        cost, self._scores = self._cost(best, "orders"), 0
-        improved = True
-        while improved and not self._tired():
-            improved = False
-            for order in _swapped(best.order or ()):
-                answer = replace(best, order=order)
-                value = self._cost(answer, "orders")
-                if value < cost - 1e-10 * abs(cost):
-                    best, cost, improved = answer, value, True
-                    break
-                if self._tired():
-                    break
+    def improve_orders(self) -> str | None:
+        """Let nodes send partitions one by one in good orders; say how they were chosen."""
+        search = OrderSearch(self.job, self.control)
+        self.control.phase("orders of partitions")
+        return search.run()
 
     def _tired(self) -> bool:
         return self._scores > _MOST_SCORES or self.control.stopped() is not None
@@ -191,15 +151,6 @@ class _Run:
         return {
             name: None if cost is None else sign * cost + 0.0 for name, cost in self.values.items()
         }
-
-
-def _swapped(order: tuple[tuple[int, ...], ...]) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """Yield orders in which one node does two of its partitions the other way round."""
-    for i, mine in enumerate(order):
-        for a, b in itertools.combinations(range(len(mine)), 2):
-            changed = list(mine)
-            changed[a], changed[b] = mine[b], mine[a]
-            yield (*order[:i], tuple(changed), *order[i + 1 :])
 
 
 heterogeneity_aware = partial(_solve, "heterogeneity_aware")
