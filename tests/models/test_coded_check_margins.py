@@ -227,5 +227,5 @@ def test_sizes_of_pieces_are_not_negative() -> None:
         task=Elastic(recovery_threshold=2), nodes=[Node(id=c, speed=1) for c in "abc"]
     )
     half = Fraction(1, 2)
-    pieces = [(1, ["a", "c"]), (half, ["b", "c"]), (-half, ["b", "c"])]
+    pieces = [(2 * half, ["a", "c"]), (half, ["b", "c"]), (-half, ["b", "c"])]
     assert rules(problem, CodedAnswer.of([1, 0, 1], pieces=pieces)) == {"pieces"}

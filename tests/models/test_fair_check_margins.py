@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -201,7 +203,7 @@ def test_a_deadline_that_can_just_be_met_is_no_conflict(work: float, late: bool)
 def test_every_number_of_an_answer_has_to_be_one(field: str, value: float) -> None:
     """Comparisons with NaN are False, so a rule that does not look for it lets it pass."""
     shapes = {"shares": (2, 1), "pair_shares": (1, 1), "prices": (1,)}
-    right = {"shares": np.zeros((2, 1))}
+    right: dict[str, Any] = {"shares": np.zeros((2, 1))}
     wrong = np.zeros(shapes.get(field, (2,)))
     wrong.flat[0] = value
     assert rules(FairAnswer(_pair(1), **right)) == set()
