@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from allocsolve.models.arrays import BoolArray, FloatArray
+from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
 from allocsolve.models.errors import SolverCrash
 from allocsolve.solvers.engines.highs import highs, interruptible, require
 
 if TYPE_CHECKING:
     import highspy
 
-__all__ = ["LevelProgram", "Stage"]
+__all__ = ["CLOSE", "ROOM", "LevelProgram", "Stage", "WholeLevels"]
+
+CLOSE = 1e-9
+"""Relative difference of levels that counts as none."""
+
+ROOM = 1e-12
+"""Relative room that floors leave; prices of a late stage multiply it by some thousands."""
 
 _TOLERANCES = (1e-9, 1e-8, 1e-7)
 _FAR = 1e-3
@@ -44,6 +50,8 @@ class LevelProgram:
         Whether the shares of a job sum to at most 1.
     stop
         Asked while HiGHS works; True ends it.
+    others
+        What other jobs hold of each type: (2, m), the amount at level 0 and how it rises.
     """
 
     def __init__(
@@ -54,8 +62,10 @@ class LevelProgram:
         *,
         time: bool,
         stop: Callable[[], bool],
+        others: FloatArray | None = None,
     ) -> None:
         self.n, self.m = pace.shape
+        self._others = np.zeros((2, self.m)) if others is None else others / stock
         self.solved = 0
         self._time = time
         self._solver = highs()
@@ -82,12 +92,13 @@ class LevelProgram:
             values.append(np.ones(int(self._used.sum())))
         columns = np.tile(column[self._used], len(rows))
         height = n + m + (n if self._time else 0)
-        rows.append(np.arange(n))
-        values.append(-np.ones(n))
+        # The level, the last column: what it asks of jobs, and what others hold with it.
+        rows.append(np.arange(n + m))
+        values.append(np.concatenate([-np.ones(n), self._others[1]]))
         table = csc_matrix(
             (
                 np.concatenate(values),
-                (np.concatenate(rows), np.concatenate([columns, np.full(n, n * m)])),
+                (np.concatenate(rows), np.concatenate([columns, np.full(n + m, n * m)])),
             ),
             shape=(height, n * m + 1),
         )
@@ -99,7 +110,9 @@ class LevelProgram:
         # No level is higher than all paces; the bound matters where no row rises.
         program.col_upper_ = np.append(np.full(n * m, highspy.kHighsInf), 2 * pace.max())
         program.row_lower_ = np.append(np.zeros(n), np.full(height - n, -highspy.kHighsInf))
-        program.row_upper_ = np.append(np.full(n, highspy.kHighsInf), np.ones(height - n))
+        upper = np.append(np.full(n, highspy.kHighsInf), np.ones(height - n))
+        upper[n : n + m] -= self._others[0]
+        program.row_upper_ = upper
         program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         program.a_matrix_.start_ = table.indptr
         program.a_matrix_.index_ = table.indices
@@ -158,3 +171,66 @@ class LevelProgram:
         value, dual = np.asarray(found.col_value), np.abs(np.asarray(found.row_dual))
         share = np.where(self._used, np.maximum(value[:-1], 0.0), 0.0).reshape(n, m)
         return Stage(float(value[-1]), share, dual[:n], dual[n : n + m] / self._stock)
+
+
+class WholeLevels:
+    """Stages in which every program holds all jobs, the frozen ones with their level as floor.
+
+    Attributes
+    ----------
+    programs
+        How many were asked for.
+    """
+
+    def __init__(
+        self, pace: FloatArray, gang: FloatArray, stock: FloatArray, stop: Callable[[], bool]
+    ) -> None:
+        self.programs = 0
+        self._program = LevelProgram(pace, gang, stock, time=True, stop=stop)
+        self._floor = np.zeros(len(gang))
+        self._fitting: Stage | None = None
+
+    def raise_to(
+        self,
+        stopped: IntArray,
+        rising: IntArray,
+        reach: FloatArray,
+        types: BoolArray,  # noqa: ARG002 - reach says what the open types bring
+    ) -> Stage | None:
+        """Raise some jobs together, others to their reach only; None if that cannot be."""
+        floor = self._floor * (1 - ROOM)
+        rises = np.zeros(len(floor), dtype=np.bool_)
+        rises[rising] = True
+        floor[stopped] = reach[stopped] * (1 - ROOM)
+        self.programs += 1
+        return self._program.solve_stage(rises, floor)
+
+    def together(self, order: IntArray, reach: FloatArray, types: BoolArray) -> Stage | None:
+        """Raise all of these jobs."""
+        return self.raise_to(order[:0], order, reach, types)
+
+    def fits(self, order: IntArray, stopped: int, reach: FloatArray, types: BoolArray) -> bool:
+        """Tell whether the first jobs reach what they can, and the others as much as the last."""
+        tried = self.raise_to(order[:stopped], order[stopped:], reach, types)
+        fitting = tried is not None and tried.level >= reach[order[stopped - 1]] * (1 - CLOSE)
+        if fitting:
+            self._fitting = tried
+        return fitting
+
+    def above(
+        self,
+        order: IntArray,  # noqa: ARG002 - the last that did fit is known
+        stopped: int,  # noqa: ARG002
+        reach: FloatArray,  # noqa: ARG002
+        types: BoolArray,  # noqa: ARG002
+    ) -> Stage | None:
+        """Return the stage of the others, where as many as fit stop at their reach."""
+        return self._fitting
+
+    def freeze_at_reach(self, jobs: IntArray, reach: FloatArray, types: BoolArray) -> None:  # noqa: ARG002
+        """Leave these jobs at their own reach."""
+        self._floor[jobs] = reach[jobs]
+
+    def freeze(self, jobs: IntArray, stage: Stage, types: BoolArray) -> None:  # noqa: ARG002
+        """Leave these jobs at the level of a stage."""
+        self._floor[jobs] = stage.level

@@ -27,7 +27,8 @@ from allocsolve.solvers.engines.conic import engine_version
 from allocsolve.solvers.fair.compiling import plain_seconds
 from allocsolve.solvers.fair.forms import Form, form_of
 from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
-from allocsolve.solvers.fair.level_program import LevelProgram, Stage
+from allocsolve.solvers.fair.level_box import BoxedLevels
+from allocsolve.solvers.fair.level_program import CLOSE, Stage, WholeLevels
 from allocsolve.solvers.fair.presenting import goal_name, offer
 from allocsolve.solvers.fair.price_box import solve_in_box
 from allocsolve.solvers.fair.program import Division, Found
@@ -39,10 +40,10 @@ __all__ = ["SETTINGS", "Stages", "solve"]
 
 SETTINGS: Mapping[str, Sequence[str]] = {}
 
-_CLOSE = 1e-9
-"""Relative difference of levels that counts as none, and room that floors leave."""
+_SMALL = 600
+"""Jobs up to which every program holds all of them; more are reduced by a box of prices."""
 
-_MANY = 2000
+_MANY = 20_000
 """Jobs from which on a first stage may not end within a limit."""
 
 _FIRST_ONLY = "the run ended before a stage was solved: only the first level is maximised"
@@ -75,7 +76,7 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         engine_version("highs"),
         control.limits.seed,
         1,
-        {**options, "programs": stages.program.solved},
+        {**options, "programs": stages.levels.programs},
     )
     warnings: tuple[str, ...] = ()
     if stages.first is None or stages.last is None:
@@ -132,18 +133,19 @@ class Stages:
         Whether every job has its level.
     """
 
-    def __init__(self, division: Division, stop: Callable[[], bool]) -> None:
+    def __init__(
+        self, division: Division, stop: Callable[[], bool], *, small: int = _SMALL
+    ) -> None:
         assert division.slope is not None
         self.division, self.n = division, division.size[0]
         self.pace: FloatArray = division.pace / division.slope[:, None]
         self.unit = float(np.median(self.pace.max(axis=1)))
-        self.program = LevelProgram(
-            self.pace / self.unit, division.gang, division.stock, time=True, stop=stop
+        self.levels = (WholeLevels if self.n <= small else BoxedLevels)(
+            self.pace / self.unit, division.gang, division.stock, stop
         )
         self.first: Stage | None = None
         self.last: Stage | None = None
         self.complete = False
-        self._floor = np.zeros(self.n)
         self._open = np.ones(self.n, dtype=np.bool_)
         self._types = np.ones(division.size[1], dtype=np.bool_)
 
@@ -161,52 +163,45 @@ class Stages:
             reach = self.pace[:, self._types].max(axis=1) / self.unit
         order = np.flatnonzero(self._open)
         order = order[np.argsort(reach[order], kind="stable")]
-        together = self._raise(order, reach, 0)
+        levels = self.levels
+        together = levels.together(order, reach, self._types)
         if together is None:
             return False
         self.first = self.first or together
         self.last = self.last or together
-        if together.level < reach[order[0]] * (1 - _CLOSE):
+        if together.level < reach[order[0]] * (1 - CLOSE):
             return self._freeze(order, reach, 0, together)  # no job is at its reach
-        every = self._raise(order, reach, len(order))
+        every = levels.raise_to(order, order[:0], reach, self._types)
         if every is not None:
-            self._floor[order] = reach[order]
             self._open[:] = False
             self.last = every
             return True
-        return self._freeze(order, reach, *self._search(order, reach, together))
+        low = self._search(order, reach)
+        stage = levels.above(order, low, reach, self._types) if low else together
+        return stage is not None and self._freeze(order, reach, low, stage)
 
-    def _raise(self, order: IntArray, reach: FloatArray, stopped: int) -> Stage | None:
-        """Raise the open jobs, the first ``stopped`` of which only to their own reach."""
-        floor = self._floor * (1 - _CLOSE)
-        rises = np.zeros(self.n, dtype=np.bool_)
-        rises[order[stopped:]] = True
-        floor[order[:stopped]] = reach[order[:stopped]] * (1 - _CLOSE)
-        return self.program.solve_stage(rises, floor)
-
-    def _search(self, order: IntArray, reach: FloatArray, together: Stage) -> tuple[int, Stage]:
-        """Return how many jobs stop at their reach, and the stage of the others."""
-        low, high, stage = 0, len(order) - 1, together
+    def _search(self, order: IntArray, reach: FloatArray) -> int:
+        """Return how many jobs stop at their reach."""
+        low, high = 0, len(order) - 1
         while low < high:
             middle = (low + high + 1) // 2
-            tried = self._raise(order, reach, middle)
-            if tried is not None and tried.level >= reach[order[middle - 1]] * (1 - _CLOSE):
-                low, stage = middle, tried
+            if self.levels.fits(order, middle, reach, self._types):
+                low = middle
             else:
                 high = middle - 1
-        return low, stage
+        return low
 
     def _freeze(self, order: IntArray, reach: FloatArray, low: int, stage: Stage) -> bool:
         """Freeze the jobs at their reach, and those that bound the level of the others."""
         self.last = stage
-        self._floor[order[:low]] = reach[order[:low]]
+        self.levels.freeze_at_reach(order[:low], reach, self._types)
         self._open[order[:low]] = False
         held = self._open & (stage.worth > _PRICED * stage.worth.sum() / self.n)
         value = stage.prices * self.division.stock
         full = self._types & (value > _PRICED * max(float(value.sum()), stage.level))
         if not held.any():
             held = self._open & (stage.worth >= stage.worth[self._open].max())
-        self._floor[held] = stage.level
+        self.levels.freeze(np.flatnonzero(held), stage, self._types)
         self._open &= ~held
         self._types &= ~full
         return True
