@@ -166,12 +166,17 @@ class SolverProof(Reason, frozen=True, tag="solver_proof", kw_only=True):
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was proved about the answer and who checked it."""
+    """What was proved about the answer and who checked it.
+
+    ``kkt_residual`` is how far the answer with its prices is from the conditions of Karush, Kuhn
+    and Tucker, relative; None where the kind or the objective has no prices.
+    """
 
     bound_source: str | None = None
     checked: bool = False
     tolerance: float = 0
     reason: Reason | None = None
+    kkt_residual: float | None = None
 
 
 @dataclass(frozen=True)

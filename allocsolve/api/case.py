@@ -201,6 +201,10 @@ class Case(ABC, Generic[ProblemT, AnswerT]):
         """What the name of the objective leaves open, with what was chosen; as options take it."""
         return {}
 
+    def kkt_residual(self, answer: AnswerT) -> float | None:  # noqa: ARG002 - kinds have prices
+        """Return how far an answer with its prices is from the conditions of optimality."""
+        return None
+
     @property
     def gap_scale(self) -> float | None:
         """What a gap is relative to; None for the larger of value and bound."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, cast
@@ -15,6 +16,7 @@ from allocsolve.models.fair.bounds import lower_bounds
 from allocsolve.models.fair.check import check
 from allocsolve.models.fair.claims import check_claims
 from allocsolve.models.fair.data import Goal
+from allocsolve.models.fair.kkt import kkt_residuals
 from allocsolve.models.fair.objectives import counted, evaluate, sense_of
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.reasons import find_reason
@@ -107,6 +109,11 @@ class FairCase(RealCase[FairProblem, FairAnswer]):
         """Return the result."""
         common = {field.name: getattr(ending, field.name) for field in fields(ending)}
         return FairResult(kind="fair", answer=answer, **common)
+
+    def kkt_residual(self, answer: FairAnswer) -> float | None:
+        """Return the worst residual of Karush, Kuhn and Tucker; None without prices."""
+        found = kkt_residuals(answer, self.objective, self.settings)
+        return found.worst if found is not None and math.isfinite(found.worst) else None
 
     @property
     def objective_settings(self) -> Mapping[str, str | float]:

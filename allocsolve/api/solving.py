@@ -246,6 +246,7 @@ class _Run:
                 checked=answer is not None,
                 tolerance=case.tolerance,
                 reason=verdict.reason,
+                kkt_residual=None if answer is None else case.kkt_residual(answer),
             ),
             solver=replace(outcome.solver, options=dict(outcome.solver.options)),
             deterministic=_is_deterministic(outcome),

@@ -95,4 +95,5 @@ def _certificate_entry(certificate: Certificate) -> CertificateEntry:
         tolerance=exact(certificate.tolerance),
         reason=cast("AnyReason | None", reason),
         explanation=None if reason is None else reason.sentence(),
+        kkt_residual=UNSET if certificate.kkt_residual is None else certificate.kkt_residual,
     )

@@ -101,13 +101,17 @@ class ObjectiveEntry(Record, frozen=True, kw_only=True):
 
 
 class CertificateEntry(Record, frozen=True, kw_only=True):
-    """What was proved, by whom, and whether the independent checker accepted the answer."""
+    """What was proved, by whom, and whether the independent checker accepted the answer.
+
+    ``kkt_residual`` says how far prices and answer are from the conditions of optimality.
+    """
 
     bound_source: str | None = None
     checked: bool | None = None
     tolerance: Number | None = None
     reason: AnyReason | None = None
     explanation: str | None = None
+    kkt_residual: float | UnsetType | None = UNSET
 
 
 class ScheduleEntry(Record, frozen=True, kw_only=True):

@@ -11,6 +11,8 @@ import pytest
 
 import allocsolve
 from allocsolve.models.errors import InputError
+from allocsolve.models.fair.convex import PROGRAMS
+from allocsolve.models.fair.problem import FairProblem
 
 Case = dict[str, Any]
 Command = Callable[..., Any]
@@ -41,6 +43,35 @@ def test_nash_where_others_fail(cases: dict[str, Case], name: str, method: str) 
     if "warning_names" in right:
         token = right["warning_names"].split()[0]
         assert any(token in warning for warning in result.warnings)
+
+
+def test_every_case_is_tested(cases: dict[str, Case]) -> None:
+    """A case of fair division that is added to the file needs a test here."""
+    kinds = {name for name, case in cases.items() if _kind(case) == "fair"}
+    assert kinds == {"H14", "H15", "H16", "H17", "H18"}
+
+
+def _kind(case: Case) -> str | None:
+    document = case["input"].get("document")
+    return document.get("kind") if isinstance(document, dict) else None
+
+
+@pytest.mark.parametrize("method", ["auto", "cvxpy"])
+def test_prices_of_linear_programs_have_one_sign(cases: dict[str, Case], method: str) -> None:
+    """Max 3x with x <= 4, and min 3x with x == 4: a unit is worth 3 in both."""
+    known = cases["H18"]["right"]["lp_duals"]
+    most = FairProblem.from_arrays([[3.0]], [4.0], time_cap=False)
+    result = allocsolve.solve(most, objective="total_throughput", method=method, threads=1)
+    assert result.allocation.prices == pytest.approx([known[0]])
+    # Four units of progress are needed, one for each unit of g, which costs 3; there is enough.
+    columns = {"remaining": [4.0], "deadline": [1.0]}
+    least = FairProblem.from_arrays([[1.0]], [9.0], cost=[3.0], columns=columns, time_cap=False)
+    result = allocsolve.solve(least, objective="cost", method=method, threads=1)
+    assert result.objective.value == pytest.approx(known[1] * 4)
+    assert result.allocation.prices == pytest.approx([0.0])
+    _, decode = solved = PROGRAMS["cost"](least.aiming_at("cost", least.settings))
+    solved[0].solve(solver="HIGHS")
+    assert decode().job_prices == pytest.approx([known[1]])
 
 
 def test_infinite_stock_is_an_input_error(cases: dict[str, Case]) -> None:
