@@ -101,10 +101,10 @@ def _capacity(data: CodedData, node: Node) -> float:
     if not exact(node.speed):
         return 0.0
     if isinstance(data.task, Elastic):
-        held = Fraction(1)
+        share = Fraction(1)
         if node.holds is not None and data.task.partitions:
-            held = Fraction(len(node.holds), data.task.partitions)
-        return float(min(storage, held))
+            share = Fraction(len(node.holds), data.task.partitions)
+        return float(min(storage, share))
     if isinstance(data.task, Gradient):
         held = data.task.partitions if node.holds is None else len(node.holds)
         storage = min(storage, held)
@@ -122,8 +122,9 @@ def _groups(data: CodedData) -> IntArray:
 
 
 def _holds(data: CodedData) -> BoolArray | None:
-    is_cut = isinstance(data.task, Gradient | Elastic)
-    if not is_cut or all(node.holds is None for node in data.nodes):
+    if not isinstance(data.task, Gradient | Elastic):
+        return None
+    if all(node.holds is None for node in data.nodes):
         return None
     parts = data.task.partitions or 1
     table = np.ones((len(data.nodes), parts), dtype=np.bool_)

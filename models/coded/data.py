@@ -93,6 +93,8 @@ class Gradient(
     messages
         Parts m of a gradient of which a node sends one: its message is m times shorter, and
         every partition is needed on ``stragglers + messages`` nodes.
+    sequential
+        Stragglers over rounds instead; then ``stragglers`` is 0 or the same as its ``lambda``.
     """
 
     partitions: int

@@ -113,7 +113,7 @@ class Draws:
             arrived = np.ceil(np.minimum(sent, count) * size * (1 - 1e-13)).sum(axis=1)
             enough = arrived >= need
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-        return high
+        return np.asarray(high)
 
     def mean(self, times: FloatArray) -> float:
         """Return the mean over the draws that count."""

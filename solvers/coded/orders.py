@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -167,9 +167,9 @@ class OrderSearch:
         return len({frozenset(mine) for mine in parts}) == 1
 
     def _all(self, parts: Orders) -> Iterator[Orders]:
-        choices = [itertools.permutations(mine) for mine in parts]
+        choices: list[Iterable[tuple[int, ...]]] = [itertools.permutations(mine) for mine in parts]
         if self._is_full(parts):
-            choices[0] = iter([tuple(parts[0])])  # type: ignore[assignment]  # one order, an iterator
+            choices[0] = [parts[0]]
         return itertools.product(*choices)
 
     def _ranked(self, answer: CodedAnswer, orders: Iterator[Orders]) -> list[tuple[float, Orders]]:
