@@ -86,9 +86,11 @@ def scan_pairs(
             continue
         found += 1
         value[0] = scores[a, b]
-        _change(table, law, space[0], i, mine[a], loads)
+        # One node is emptied first: in between no more units than at the end are out.
+        _change(table, law, space[0], i, 0, loads)
         if j >= 0:
             _change(table, law, space[0], j, other[b], loads)
+        _change(table, law, space[0], i, mine[a], loads)
     return found
 
 

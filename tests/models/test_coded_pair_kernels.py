@@ -93,6 +93,21 @@ def test_the_law_stays_right_over_many_changes() -> None:
     assert value[0] == pytest.approx(_score(table, goal, loads), rel=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_an_exchange_needs_no_more_room_than_its_ends(seed: int) -> None:
+    """Many units that go from j to i may not be out twice in between: that is outside of memory."""
+    table = _table(seed, times=1)
+    start = np.array([0, 6, 1, 0]) if seed % 2 else np.array([6, 0, 0, 1])
+    goal = _goal(seed, table, np.array([7.0, np.inf, -1.0, 0.0]))
+    room = np.full((1, 40), 0.5)
+    loads, value = start.copy(), np.zeros(1)
+    pairs = np.array([(0, 1), (2, 3), (0, 2), (1, 3), (0, 3), (1, 2)] * 3)
+    scan_pairs(table, goal, pairs, np.arange(-TOP, TOP + 1), loads, value, room[:, :8])
+    assert (room[:, 8:] == 0.5).all()
+    assert loads.sum() == NEED
+    assert value[0] == pytest.approx(_score(table, goal, loads), rel=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_arrays_give_the_bytes_of_the_loops(seed: int) -> None:
     """Which of both runs may be seen nowhere but on the clock, down to numbers near zero."""
