@@ -33,6 +33,8 @@ __all__ = [
     "cache_folder",
     "inlined",
     "kernel",
+    "merged",
+    "numeric",
     "paced",
     "runs_plain",
     "uncompiled",
@@ -91,6 +93,28 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
     return _Kernel(function, into_callers=True)
 
 
+def numeric(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function as :func:`kernel` does, with the divisions of numpy.
+
+    Divisions by zero give infinity or NaN in it and in what is merged into it, as numbers of
+    numpy do in plain Python; without a test for each of them, loops run on several at once.
+    """
+    if _is_plain():
+        return function
+    return _Kernel(function, numeric=True)
+
+
+def merged(function: Callable[P, R]) -> Callable[P, R]:
+    """Copy a function into every kernel that calls it, before the compiler sees either.
+
+    There is no code of its own to be compiled, which is most of the work where many functions
+    are called once or twice. Divisions are those of the kernel.
+    """
+    if _is_plain():
+        return function
+    return _Kernel(function, merged=True)
+
+
 def paced(function: Callable[..., object], budget: int) -> int:
     """Return the budget of a call that is to take about as long as a compiled one."""
     quick = isinstance(function, _Kernel) and not function.runs_plain()
@@ -132,9 +156,19 @@ class _Kernel(Generic[P, R]):
     through here on its way.
     """
 
-    def __init__(self, function: Callable[P, R], *, into_callers: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[P, R],
+        *,
+        into_callers: bool = False,
+        numeric: bool = False,
+        merged: bool = False,
+    ) -> None:
         update_wrapper(self, function)
-        self._into_callers = into_callers
+        self._into_callers, self._numeric = into_callers, numeric
+        # Numba asks these two of whatever another kernel calls.
+        self.targetoptions = {"inline": "always"} if merged else {}
+        self.py_func = function
         self.function = cast("FunctionType", function)
         self._compiled: _Dispatcher | None = None
         self._twin: Callable[P, R] | None = None
@@ -166,7 +200,9 @@ class _Kernel(Generic[P, R]):
         """Return the function as numba has it; nothing is compiled yet."""
         with _creating:
             if self._compiled is None:
-                self._compiled = _dispatcher(self.function, into_callers=self._into_callers)
+                self._compiled = _dispatcher(
+                    self.function, into_callers=self._into_callers, numeric=self._numeric
+                )
         return self._compiled
 
     def plain(self) -> Callable[P, R]:
@@ -182,14 +218,17 @@ class _Kernel(Generic[P, R]):
             return self._twin
 
 
-def _dispatcher(function: FunctionType, *, into_callers: bool = False) -> _Dispatcher:
+def _dispatcher(
+    function: FunctionType, *, into_callers: bool = False, numeric: bool = False
+) -> _Dispatcher:
     import numba
 
     def compiled(*, cache: bool) -> object:
         if into_callers:
             inline = numba.njit(nogil=True, forceinline=True, error_model="numpy", cache=cache)
             return inline(function)
-        return numba.njit(nogil=True, cache=cache)(function)
+        model = "numpy" if numeric else "python"
+        return numba.njit(nogil=True, cache=cache, error_model=model)(function)
 
     try:
         dispatcher = compiled(cache=True)

@@ -9,13 +9,16 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import cast
 
+import numpy as np
 import pytest
 
 from allocsolve.models import kernels
+from allocsolve.models.arrays import FloatArray
 from allocsolve.models.dag.anneal import anneal
 from allocsolve.models.dag.list_build import Builder
-from allocsolve.models.kernels import KernelSet, kernel, paced, uncompiled
+from allocsolve.models.kernels import KernelSet, _Kernel, kernel, merged, numeric, paced, uncompiled
 
 MakeSet = Callable[[Callable[[], None]], KernelSet]
 
@@ -77,6 +80,31 @@ def test_plain_loops_call_plain_loops() -> None:
     with uncompiled():
         assert _collatz(27) == 111
     assert all(not getattr(kernel, "signatures", ()) for kernel in (_collatz, _half))
+
+
+@merged
+def _share(part: float, whole: float) -> float:
+    return part / whole
+
+
+@numeric
+def _shares(parts: FloatArray, whole: float) -> FloatArray:
+    """Divide in a function that is merged into this one."""
+    out = np.empty(parts.size)
+    for i in range(parts.size):
+        out[i] = _share(parts[i], whole)
+    return out
+
+
+def test_merged_functions_divide_as_numpy_does() -> None:
+    """A division by zero must give what plain Python gives on arrays, and no exception."""
+    parts = np.array([1.0, -3.0, 0.1])
+    compiled = [_shares(parts, whole) for whole in (7.0, 0.0)]
+    assert compiled[1].tolist() == [np.inf, -np.inf, np.inf]
+    with np.errstate(divide="ignore"):
+        plain = [cast("_Kernel", _shares).plain()(parts, np.float64(x)) for x in (7.0, 0.0)]
+    assert [row.tobytes() for row in compiled] == [row.tobytes() for row in plain]
+    assert not cast("_Kernel", _share).is_loaded(), "it has no code of its own"
 
 
 def test_plain_python_is_asked_for_in_one_thread_only() -> None:

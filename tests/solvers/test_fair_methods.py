@@ -306,8 +306,8 @@ def test_compiled_and_plain_loops_give_the_same_bytes(objective: str, tmp_path: 
         "import sys, numpy as np, allocsolve\n"
         "from allocsolve.models.fair.problem import FairProblem\n"
         "r = np.random.default_rng(0)\n"
-        "p = FairProblem.from_arrays(r.random((40, 3)), [2, 2, 2], columns={'weight': "
-        "r.integers(1, 5, 40).astype(float)})\n"
+        "p = FairProblem.from_arrays(r.random((60, 3)), [2, 2, 2], columns={'weight': "
+        "r.integers(1, 5, 60).astype(float)})\n"
         f"a = allocsolve.solve(p, objective='{objective}', threads=1)\n"
         "sys.stdout.write(a.allocation.shares.tobytes().hex() + a.status)\n"
     )
