@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,9 @@ ROOM = 1e-12
 """Relative room that floors leave; prices of a late stage multiply it by some thousands."""
 
 _TOLERANCES = (1e-9, 1e-8, 1e-7)
+_STRATEGIES = (1, 4)
+"""The dual simplex method, and the primal one where it cannot decide."""
+
 _FAR = 1e-3
 
 
@@ -66,6 +70,12 @@ class LevelProgram:
     ) -> None:
         self.n, self.m = pace.shape
         self._others = np.zeros((2, self.m)) if others is None else others / stock
+        top = pace.max(axis=1, initial=0.0)
+        lowest = float(top.min(initial=np.inf, where=top > 0))
+        self._unit = lowest if np.isfinite(lowest) else 1.0
+        # Rows between what they gain and what the level asks of them, geometrically: both may
+        # be spread over many powers of ten.
+        self._row: FloatArray = 1 / np.sqrt(np.where(top > 0, top, self._unit) * self._unit)
         self.solved = 0
         self._time = time
         self._solver = highs()
@@ -84,7 +94,7 @@ class LevelProgram:
         self._used = pace.ravel() > 0
         rows = [job[self._used], n + kind[self._used]]
         values = [
-            pace.ravel()[self._used],
+            (pace * self._row[:, None]).ravel()[self._used],
             np.repeat(gang, m)[self._used] / stock[kind][self._used],
         ]
         if self._time:
@@ -94,7 +104,7 @@ class LevelProgram:
         height = n + m + (n if self._time else 0)
         # The level, the last column: what it asks of jobs, and what others hold with it.
         rows.append(np.arange(n + m))
-        values.append(np.concatenate([-np.ones(n), self._others[1]]))
+        values.append(np.concatenate([-self._row * self._unit, self._others[1] * self._unit]))
         table = csc_matrix(
             (
                 np.concatenate(values),
@@ -108,7 +118,9 @@ class LevelProgram:
         program.col_cost_ = np.append(np.zeros(n * m), 1.0)
         program.col_lower_ = np.append(np.zeros(n * m), -highspy.kHighsInf)
         # No level is higher than all paces; the bound matters where no row rises.
-        program.col_upper_ = np.append(np.full(n * m, highspy.kHighsInf), 2 * pace.max())
+        program.col_upper_ = np.append(
+            np.full(n * m, highspy.kHighsInf), 2 * pace.max() / self._unit
+        )
         program.row_lower_ = np.append(np.zeros(n), np.full(height - n, -highspy.kHighsInf))
         upper = np.append(np.full(n, highspy.kHighsInf), np.ones(height - n))
         upper[n : n + m] -= self._others[0]
@@ -129,15 +141,20 @@ class LevelProgram:
         import highspy
 
         solver = self._solver
-        for tolerance in _TOLERANCES:
+        for strategy, tolerance in product(_STRATEGIES, _TOLERANCES):
+            require(solver.setOptionValue("simplex_strategy", strategy), "setting a strategy")
             for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
                 require(solver.setOptionValue(name, tolerance), f"setting {name}")
-            require(solver.run(), "solving")
+            ran = solver.run() != highspy.HighsStatus.kError
             self.solved += 1
             status = solver.getModelStatus()
-            if status != highspy.HighsModelStatus.kUnknown:
+            if ran and status != highspy.HighsModelStatus.kUnknown:
                 return status
-            far = solver.getInfo().max_primal_infeasibility > _FAR
+            info = solver.getInfo()
+            wrong = max(info.max_primal_infeasibility, info.max_dual_infeasibility)
+            if ran and wrong <= _TOLERANCES[-1]:  # a vertex that only rescaling makes doubtful
+                return highspy.HighsModelStatus.kOptimal
+            far = info.max_primal_infeasibility > _FAR
             require(solver.clearSolver(), "forgetting a basis")
         return highspy.HighsModelStatus.kInfeasible if far else status
 
@@ -153,13 +170,14 @@ class LevelProgram:
 
         n, m, solver = self.n, self.m, self._solver
         for i in np.flatnonzero(rises != self._rises).tolist():
-            require(solver.changeCoeff(i, n * m, -1.0 if rises[i] else 0.0), "changing a row")
+            asked = -float(self._row[i] * self._unit) if rises[i] else 0.0
+            require(solver.changeCoeff(i, n * m, asked), "changing a row")
         self._rises = rises.copy()
         places = np.arange(n, dtype=np.int32)
         change = solver.changeRowsBounds  # type: ignore[attr-defined]  # its stub lacks it
         above = np.full(n, highspy.kHighsInf)
         require(
-            change(n, places, np.asarray(floor, dtype=np.float64), above),
+            change(n, places, np.asarray(floor * self._row, dtype=np.float64), above),
             "changing the floors",
         )
         status, kind = self._run(), highspy.HighsModelStatus
@@ -170,7 +188,9 @@ class LevelProgram:
         found = solver.getSolution()
         value, dual = np.asarray(found.col_value), np.abs(np.asarray(found.row_dual))
         share = np.where(self._used, np.maximum(value[:-1], 0.0), 0.0).reshape(n, m)
-        return Stage(float(value[-1]), share, dual[:n], dual[n : n + m] / self._stock)
+        worth, prices = dual[:n] * self._row, dual[n : n + m] / self._stock
+        unit = self._unit
+        return Stage(float(value[-1]) * unit, share, worth * unit, prices * unit)
 
 
 class WholeLevels:

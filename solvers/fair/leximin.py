@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from allocsolve.models.arrays import FloatArray, IntArray
+from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.objectives import levels
 from allocsolve.models.fair.problem import FairProblem
@@ -29,6 +29,8 @@ from allocsolve.solvers.fair.forms import Form, form_of
 from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
 from allocsolve.solvers.fair.level_box import BoxedLevels
 from allocsolve.solvers.fair.level_program import CLOSE, Stage, WholeLevels
+from allocsolve.solvers.fair.linear_box import unit_prices
+from allocsolve.solvers.fair.linear_program import Linear
 from allocsolve.solvers.fair.presenting import goal_name, offer
 from allocsolve.solvers.fair.price_box import solve_in_box
 from allocsolve.solvers.fair.program import Division, Found
@@ -191,14 +193,30 @@ class Stages:
                 high = middle - 1
         return low
 
+    def _held(self, stage: Stage, full: BoolArray) -> BoolArray:
+        """Return the open jobs that cannot rise without a type that is full, bool (n,).
+
+        Whoever would have to use such a type pays at least its price for a full time share.
+        """
+        rows, kinds = np.flatnonzero(self._open), np.flatnonzero(self._types)
+        held = np.zeros(self.n, dtype=np.bool_)
+        if not full.any() or not len(rows):
+            return held
+        pace, gang = self.pace[np.ix_(rows, kinds)] / self.unit, self.division.gang[rows]
+        need, stock = np.full(len(rows), stage.level), self.division.stock[kinds]
+        asking = Linear(pace, np.zeros(pace.shape), gang, stock, need)
+        worth = unit_prices(asking, stage.prices[kinds]) * pace.max(axis=1)
+        held[rows] = worth >= 0.5 * gang * float(stage.prices[full].min())
+        return held
+
     def _freeze(self, order: IntArray, reach: FloatArray, low: int, stage: Stage) -> bool:
         """Freeze the jobs at their reach, and those that bound the level of the others."""
         self.last = stage
         self.levels.freeze_at_reach(order[:low], reach, self._types)
         self._open[order[:low]] = False
-        held = self._open & (stage.worth > _PRICED * stage.worth.sum() / self.n)
         value = stage.prices * self.division.stock
         full = self._types & (value > _PRICED * max(float(value.sum()), stage.level))
+        held = self._held(stage, full)
         if not held.any():
             held = self._open & (stage.worth >= stage.worth[self._open].max())
         self.levels.freeze(np.flatnonzero(held), stage, self._types)
