@@ -7,13 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.objectives import counted, require_columns
 from allocsolve.models.fair.problem import FairFeature, FairProblem
-from allocsolve.models.result import Termination
+from allocsolve.models.result import SolverInfo, Termination
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, own_solver
+from allocsolve.solvers.engines.conic import engine_version
 from allocsolve.solvers.fair import convex, leximin, linear, matching, partial
 from allocsolve.solvers.fair.compiling import plain_seconds
 from allocsolve.solvers.fair.interior import solve_interior
 from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
+from allocsolve.solvers.fair.level_core import solve_level
 from allocsolve.solvers.fair.presenting import goal_name
 from allocsolve.solvers.fair.price_box import solve_in_box
 from allocsolve.solvers.fair.program import Division, Found
@@ -36,6 +38,9 @@ _OTHERS = {
     "total_throughput": linear.solve,
     "cost": linear.solve,
 }
+
+_FEW = 600
+"""Numbers in the table of throughputs up to which a level is one linear program."""
 
 _CONVEX_SIZE = 400_000
 """Numbers in the table of throughputs up to which a second opinion by cvxpy is affordable."""
@@ -60,6 +65,10 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         return other(problem, control)
     if name not in _STRUCTURED or hard:
         return convex.solve(problem, control)
+    if name in LEVELS and problem.arrays.throughput.size <= _FEW:
+        offered = answer_by(_by_program(control), "linear", problem, control)
+        if offered.proved:
+            return finished(control, _highs(control), Termination.FINISHED)
     with loops(control, INTERIOR, BOX, plain=plain_seconds(problem)) as able:
         if not able:
             return convex.solve(problem, control)
@@ -70,6 +79,15 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     info = own_solver(control, objective_options(control.limits.options))
     warnings = () if offered.proved else (f"the certified gap is {offered.gap:.1e}",)
     return finished(control, info, ended_by or Termination.FINISHED, warnings=warnings)
+
+
+def _by_program(control: RealControl[FairAnswer]) -> Callable[[Division], Found]:
+    return lambda division: solve_level(division, lambda: control.stopped() is not None)
+
+
+def _highs(control: RealControl[FairAnswer]) -> SolverInfo:
+    options = objective_options(control.limits.options)
+    return SolverInfo("highs", engine_version("highs"), control.limits.seed, 1, options)
 
 
 def _is_small(problem: FairProblem) -> bool:
