@@ -263,6 +263,32 @@ def test_nodes_that_straggle_together_are_searched_by_their_joint_law() -> None:
     assert result.objective.bound <= result.objective.value
 
 
+@pytest.mark.parametrize("goal", GOALS[:2])
+def test_laws_that_only_jump_are_proven_too(goal: ObjectiveSpec) -> None:
+    """Lower sums between a few times say nothing about stairs: their proof needs every step."""
+    laws = [
+        Law(law="bimodal", base=0.4, slowdown=7, probability=0.3),
+        Law(law="empirical", samples=[0.3, 0.5, 1.1, 2.9]),
+        Law(law="deterministic", value=0.9),
+    ]
+    nodes = [Node(id=str(i), runtime=law) for i, law in enumerate(laws)]
+    problem = CodedProblem(task=MatVec(rows=5), nodes=nodes, objective=goal)
+    result = _solve(problem, options={"effort": "1"})
+    assert result.status is Status.OPTIMAL
+    assert result.objective.value == pytest.approx(_best(problem, 5), rel=1e-9)
+
+
+def test_many_nodes_get_loads_that_no_factor_gives() -> None:
+    """Where a sweep over single units takes too long, pairs of nodes still find better loads."""
+    draw = np.random.default_rng(3)
+    pairs = zip(draw.uniform(0.1, 1, 40).tolist(), draw.choice([0.5, 2, 8], 40), strict=True)
+    goal = ObjectiveSpec(name="quantile", q=Fraction(99, 100))
+    problem = _problem(400, [(a, float(b)) for a, b in pairs], objective=goal)
+    result = _solve(problem, options={"effort": "1"})
+    best = min(value for value in result.baselines.values() if value is not None)
+    assert result.objective.value < 0.99 * best
+
+
 def test_the_same_run_gives_the_same_document() -> None:
     """Random moves come from the seed."""
     problem = _problem(30, M10)
