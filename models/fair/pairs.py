@@ -7,7 +7,7 @@ from typing import overload
 
 import numpy as np
 
-from allocsolve.models.arrays import FloatArray, IntArray
+from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
 from allocsolve.models.errors import InputError
 from allocsolve.models.fair.columns import JobColumns, float_array
 from allocsolve.models.fair.data import Pair
@@ -102,19 +102,22 @@ def check_pair_table(table: PairTable, columns: JobColumns, ids: Sequence[str]) 
         At the first pair that names one job twice, whose gangs differ, whose jobs demand
         something, that comes twice, or whose throughput is out of range.
     """
-    first, second = np.ascontiguousarray(table.ends.T)
+    first: IntArray = np.ascontiguousarray(table.ends[:, 0])
+    second: IntArray = np.ascontiguousarray(table.ends[:, 1])
     gang, rates = columns.gang, table.throughput
-    faults = [
+    faults: list[tuple[BoolArray, str, str]] = [
         (first == second, "it names one job twice", "two jobs of equal gang"),
         (gang[first] != gang[second], "the gangs of its jobs differ", "two jobs of equal gang"),
     ]
     if columns.demand is not None:
-        asks = columns.demand.any(axis=1)
-        wrong = asks[first] | asks[second]
-        faults.append((wrong, "a job with demand cannot share units", "jobs with throughput only"))
+        asks = np.flatnonzero(columns.demand.any(axis=1))
+        either: BoolArray = np.isin(table.ends, asks).any(axis=1)
+        faults.append((either, "a job with demand cannot share units", "jobs with throughput only"))
     if rates.size and not (rates.min() >= 0 and np.isfinite(rates.max())):
-        wrong = ~(np.isfinite(rates) & (rates >= 0)).all(axis=(1, 2))[table.kind]
-        faults.append((wrong, "a throughput is out of range", "finite, non-negative numbers"))
+        fine: BoolArray = (np.isfinite(rates) & (rates >= 0)).reshape(len(rates), -1).all(axis=1)
+        faults.append(
+            (~fine[table.kind], "a throughput is out of range", "finite, non-negative numbers")
+        )
     faults.append((_repeated(table.ends, len(ids)), "it comes twice", "each two jobs once"))
     for wrong, what, allowed in faults:
         for q in np.flatnonzero(wrong)[:1]:
@@ -127,7 +130,7 @@ def check_pair_table(table: PairTable, columns: JobColumns, ids: Sequence[str]) 
             )
 
 
-def _repeated(ends: IntArray, jobs: int) -> np.ndarray:
+def _repeated(ends: IntArray, jobs: int) -> BoolArray:
     """Return which pairs came before, in either order, bool (q,)."""
     first, second = np.ascontiguousarray(ends.T)
     key = np.minimum(first, second) * jobs + np.maximum(first, second)

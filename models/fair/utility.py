@@ -81,6 +81,7 @@ def sharing_pairs(pair_shares: FloatArray) -> IntArray:
 def _by_job(arrays: FairArrays, pairs: IntArray, values: FloatArray) -> FloatArray:
     """Return the sums over both ends of some pairs, float64 (n,)."""
     ends, n = arrays.pair_jobs[pairs], len(arrays.gang)
-    first = np.bincount(ends[:, 0], values[:, 0], n)
-    total: FloatArray = first + np.bincount(ends[:, 1], values[:, 1], n)
+    total = np.zeros(n)
+    for side in (0, 1):
+        total += np.bincount(ends[:, side], values[:, side], n)
     return total

@@ -8,6 +8,7 @@ import pytest
 import allocsolve
 from allocsolve.models.fair.kkt import kkt_residuals
 from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.fair.reason_types import SloConflict
 from allocsolve.models.fair.split import equal_split
 from allocsolve.solvers.fair.linear_box import choose, solve_linear_in_box, unit_prices
 from allocsolve.solvers.fair.linear_program import Linear, solve_linear
@@ -29,11 +30,11 @@ def _draw(kind: str, n: int, m: int, seed: int, *, needs: bool) -> Linear:
         pace[:, 0] += 0.1
     stock = np.full(m, gang.sum() / (40 if kind == "few" else 8))
     if not needs:
-        return Linear(pace, pace * weight[:, None], gang, stock)
+        return Linear(pace, pace * weight[:, None], gang.astype(np.float64), stock)
     most = pace.max(axis=1)
     need = most * random.random(n) * {"idle": 1e-3, "few": 0.03}.get(kind, 0.15)
     cost = np.array([1.0, 2.0, 4.0, 8.0])[:m]
-    return Linear(pace, -gang[:, None] * cost, gang, stock, need)
+    return Linear(pace, -gang[:, None] * cost, gang.astype(np.float64), stock, need)
 
 
 @pytest.mark.parametrize("needs", [False, True], ids=["gains", "needs"])
@@ -126,7 +127,9 @@ def test_both_ways_agree(objective: str, n: int, time_cap: bool) -> None:
         assert (found is None) == (objective == "value")
         assert found is None or found.worst <= 1e-8
         if objective == "value":
-            assert not result.allocation.prices.any()
+            prices = result.allocation.prices
+            assert prices is not None
+            assert not prices.any()
 
 
 def test_many_identical_jobs_share_a_variable() -> None:
@@ -157,7 +160,10 @@ def test_a_large_conflict_is_explained() -> None:
     tight = FairProblem.from_arrays(arrays.throughput, arrays.capacity, columns=columns)
     result = allocsolve.solve(tight, objective="cost", threads=1)
     assert result.status == "INFEASIBLE"
-    relaxation = result.certificate.reason.relaxation
+    reason = result.certificate.reason
+    assert isinstance(reason, SloConflict)
+    relaxation = reason.relaxation
+    assert relaxation is not None
     assert relaxation > 1
     columns["deadline"] = columns["deadline"] * relaxation * (1 + 1e-7)
     loose = FairProblem.from_arrays(arrays.throughput, arrays.capacity, columns=columns)
