@@ -111,12 +111,12 @@ def check_pair_table(table: PairTable, columns: JobColumns, ids: Sequence[str]) 
     ]
     if columns.demand is not None:
         asks = np.flatnonzero(columns.demand.any(axis=1))
-        either: BoolArray = np.isin(table.ends, asks).any(axis=1)
+        either = np.logical_or(np.isin(first, asks), np.isin(second, asks))
         faults.append((either, "a job with demand cannot share units", "jobs with throughput only"))
     if rates.size and not (rates.min() >= 0 and np.isfinite(rates.max())):
-        fine: BoolArray = (np.isfinite(rates) & (rates >= 0)).reshape(len(rates), -1).all(axis=1)
+        outside = np.nonzero(np.logical_not(np.logical_and(np.isfinite(rates), rates >= 0)))[0]
         faults.append(
-            (~fine[table.kind], "a throughput is out of range", "finite, non-negative numbers")
+            (np.isin(table.kind, outside), "a throughput is out of range", "finite numbers from 0")
         )
     faults.append((_repeated(table.ends, len(ids)), "it comes twice", "each two jobs once"))
     for wrong, what, allowed in faults:
