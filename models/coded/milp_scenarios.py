@@ -118,10 +118,10 @@ def add_limits(model: pyo.ConcreteModel, domain: Domain, pairs: Sequence[tuple[i
         prices, unit = whole_terms(domain.prices, int(domain.caps.sum()))
         most = max(1, *prices)
         if most > _COARSE:  # as fractions of the largest one, a little generous
-            prices, limit = [p / most for p in prices], float(domain.budget * unit / most) + 1e-9
+            shares, limit = [p / most for p in prices], float(domain.budget * unit / most) + 1e-9
         else:
-            limit = math.floor(domain.budget * unit)
-        cost = sum(prices[i] * load * model.takes[i, load] for i, load in pairs)
+            shares, limit = list(prices), math.floor(domain.budget * unit)
+        cost = sum(shares[i] * load * model.takes[i, load] for i, load in pairs)
         model.budget = pyo.Constraint(expr=cost <= limit)
 
 

@@ -209,14 +209,15 @@ def over_times(times: Times, grid: FloatArray) -> ScenarioProgram:
         rows.append(most[real & can])
         weights.append(gap[real & can] * share)
     empty = np.zeros((0, len(times.domain.caps)), np.int64)
-    table, weight = np.concatenate([empty, *rows]), np.concatenate([np.zeros(0), *weights])
+    table = np.concatenate([empty, *rows])
+    weight: FloatArray = np.concatenate([np.zeros(0), *weights])
     most, where = np.unique(table, axis=0, return_inverse=True)
     where = where.reshape(-1)
     return ScenarioProgram(
         domain=times.domain,
         goal="late",
         most=most,
-        weight=np.bincount(where, weight, len(most)),
+        weight=np.bincount(where, weight, len(most)).astype(np.float64),
         count=np.bincount(where, minlength=len(most)),
         base=base,
     )

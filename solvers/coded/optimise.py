@@ -139,7 +139,8 @@ def improve_loads(ground: Ground, budget: float, between: Callable[[], None]) ->
 
 def _improve_whole(ground: Ground, budget: float, between: Callable[[], None]) -> None:
     """Search around the loads of several rules, of which each node sends one result."""
-    search, ends = Search(ground, ground.scores(1), budget), []
+    search = Search(ground, ground.scores(1), budget)
+    ends: list[tuple[Loads, float, int]] = []
     with ground.part_of_time(_DESCENTS):
         for loads, cost in _whole_starts(ground):
             if ground.over() or (ends and search.is_long()):
