@@ -227,8 +227,9 @@ def _dispatcher(
         if into_callers:
             inline = numba.njit(nogil=True, forceinline=True, error_model="numpy", cache=cache)
             return inline(function)
-        model = "numpy" if numeric else "python"
-        return numba.njit(nogil=True, cache=cache, error_model=model)(function)
+        if numeric:
+            return numba.njit(nogil=True, cache=cache, error_model="numpy")(function)
+        return numba.njit(nogil=True, cache=cache)(function)
 
     try:
         dispatcher = compiled(cache=True)

@@ -99,6 +99,9 @@ def _straighten(table: FloatArray, line: FloatArray, slot: FloatArray) -> None:
         line[ACROSS, i] = np.sqrt(slot[FOUR, i])
     for i in range(lanes):
         slot[ONE, i] = 1 / max(line[ACROSS, i], 1e-300)
+        if types == 1:  # there is one direction only: what is left are rounding errors
+            line[ACROSS, i] = 0.0
+            slot[ONE, i] = 0.0
     for j in range(types):
         for i in range(lanes):
             table[SECOND, j, i] *= slot[ONE, i]

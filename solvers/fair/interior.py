@@ -180,7 +180,9 @@ class _Run:
         division, gang = self.division, self.division.gang
         utility = np.einsum("ij,ij->i", self.pace, share)
         rows = division.floor is not None or division.slope is not None
-        prices = np.full(self.m, self.count / self.scale.sum())
+        prices = self.count / (
+            self.m * self.scale
+        )  # as much for all of each type, whatever is there
         if start is not None:
             lowest = 1e-3 * float(start.prices @ self.scale) / self.scale.sum()
             prices = np.maximum(start.prices, lowest) * self.worth
@@ -262,7 +264,7 @@ class _Run:
         self.state = np.zeros(STATES)
         self.state[LEVEL], self.state[BEST_LEVEL], self.state[BEST_MERIT] = level, level, np.inf
         self.rules = Rules(
-            count=self.count,
+            size=self.count,
             tolerance=float(self.tolerance),
             alpha=self.alpha,
             products=float(self.n * self.m + (2 if rows else 1) * self.n + self.m),

@@ -71,12 +71,12 @@ STOCKS = 11
 class Rules(NamedTuple):
     """When to end, and what is solved.
 
-    ``count`` is the size of the objective, ``products`` how many products of primal and dual
+    ``size`` is that of the objective, ``products`` how many products of primal and dual
     there are; ``rows``: jobs have floors or a level; ``coupled``: primal and dual must go the
     same way since gains are curved.
     """
 
-    count: float
+    size: float
     tolerance: float
     alpha: float
     products: float
@@ -162,7 +162,7 @@ def _measure(
     """Find what lacks of the stock; return the mean product and the lack of multipliers."""
     total, short = _sum(sums[0]), 0.0
     if rules.has_level:
-        short = rules.count - _sum(sums[4])
+        short = rules.size - _sum(sums[4])
     for j in range(stock.shape[1]):
         used = _sum(right[LOAD, j]) + stock[REST, j] + stock[DRIFT, j] * state[LEVEL]
         stock[_LACK, j] = stock[STOCK, j] - used
@@ -182,12 +182,12 @@ def _rate(
 ) -> float:
     """Return the worst relative residual of a point, NaN beyond the range of floats."""
     total, high = mean * rules.products, max(1.0, state[LEVEL])
-    big = rules.count * high
+    big = rules.size * high
     merit = max(total / big, 10 * _sum(sums[1]) / big, _largest(sums[2]))
-    merit = max(merit, _largest(sums[3]) / high, 0.1 * abs(short) / rules.count)
+    merit = max(merit, _largest(sums[3]) / high, 0.1 * abs(short) / rules.size)
     for j in range(stock.shape[1]):
         merit = max(merit, abs(stock[_LACK, j] / stock[SCALE, j]))
-    return merit
+    return float(merit)
 
 
 @merged
@@ -216,7 +216,7 @@ def _goes_on(state: FloatArray, rules: Rules, mean: float, merit: float) -> bool
     """Tell whether another step may help."""
     flat = state[DONE] > 0 and max(state[_PRIMAL], state[_DUAL]) < _FLAT
     state[_STALLED] = state[_STALLED] + 1 if flat else 0.0
-    big = rules.count * max(1.0, state[LEVEL])
+    big = rules.size * max(1.0, state[LEVEL])
     if mean * rules.products < 0.5 * rules.tolerance * big:
         state[_ENOUGH] += 1
     stuck = state[_ENOUGH] > _FEW or state[_STALLED] > rules.patience
@@ -261,7 +261,7 @@ def _first_direction(
         rise, rest = sides[1, j], stock[REST, j]
         stock[_RISE, j] = rise
         stock[_FALL, j] = -rest - rest * rise / stock[PRICES, j]
-    return sides[1, last] if rules.has_level else 0.0
+    return float(sides[1, last]) if rules.has_level else 0.0
 
 
 @merged
@@ -287,9 +287,9 @@ def _aim(
         both += stock[_FALL, j] * stock[_RISE, j]
     after = mean + (primal * fallen + dual * risen + primal * dual * both) / rules.products
     left = after / mean
-    big = rules.count * max(1.0, state[LEVEL])
+    big = rules.size * max(1.0, state[LEVEL])
     least = 0.1 * rules.tolerance * big / rules.products  # beyond it only residuals shrink
-    return max(min(1.0, max(left * left * left, 1e-6)) * mean, least)
+    return float(max(min(1.0, max(left * left * left, 1e-6)) * mean, least))
 
 
 @merged
@@ -316,7 +316,7 @@ def _direction(
         rise = sides[1, j]
         stock[_RISE, j] = rise
         stock[_FALL, j] = (stock[_FALL, j] - stock[REST, j] * rise) / stock[PRICES, j]
-    return sides[1, last] if rules.has_level else 0.0
+    return float(sides[1, last]) if rules.has_level else 0.0
 
 
 @merged

@@ -102,9 +102,12 @@ def test_merged_functions_divide_as_numpy_does() -> None:
     compiled = [_shares(parts, whole) for whole in (7.0, 0.0)]
     assert compiled[1].tolist() == [np.inf, -np.inf, np.inf]
     with np.errstate(divide="ignore"):
-        plain = [cast("_Kernel", _shares).plain()(parts, np.float64(x)) for x in (7.0, 0.0)]
+        plain = [
+            cast("_Kernel[..., FloatArray]", _shares).plain()(parts, np.float64(x))
+            for x in (7.0, 0.0)
+        ]
     assert [row.tobytes() for row in compiled] == [row.tobytes() for row in plain]
-    assert not cast("_Kernel", _share).is_loaded(), "it has no code of its own"
+    assert not cast("_Kernel[..., float]", _share).is_loaded(), "it has no code of its own"
 
 
 def test_plain_python_is_asked_for_in_one_thread_only() -> None:

@@ -83,6 +83,23 @@ def test_nasty_divisions_are_proved(kind: str, objective: str, n: int) -> None:
     assert allocsolve.check(problem, result).valid
 
 
+@pytest.mark.parametrize(
+    ("kind", "n", "m", "objective"),
+    [
+        pytest.param("empty type", 60, 2, "nash", id="one-type-left"),
+        pytest.param("empty type", 500, 2, "max_min", id="one-type-left-for-levels"),
+        pytest.param("scarce", 5, 8, "nash", id="stock-of-ten-to-minus-ten"),
+        pytest.param("scarce", 60, 8, "nash", id="stock-of-ten-to-minus-nine"),
+    ],
+)
+def test_the_interior_point_needs_no_second_opinion(
+    kind: str, n: int, m: int, objective: str
+) -> None:
+    """One type has no second direction, and scarce types begin with prices of their own size."""
+    result = run(draw(kind, n, m, n + 1), objective, "price_box")
+    assert result.status == "OPTIMAL", result.warnings
+
+
 @pytest.mark.parametrize("time_cap", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
