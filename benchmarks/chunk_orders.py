@@ -21,9 +21,9 @@ from common import machine
 
 import allocsolve
 from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.costs import exact_cost
 from allocsolve.models.coded.data import Gradient, Limits, Node, ObjectiveSpec
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.scores import exact_cost
 from allocsolve.models.nodes import Law
 
 CASES = [(3, 3, 1), (4, 3, 1), (4, 4, 1), (6, 6, 1)]

@@ -23,12 +23,11 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.coded.answer import Code, CodedAnswer
+from allocsolve.models.coded.costs import keeps_totals
 from allocsolve.models.coded.data import Gradient
 from allocsolve.models.coded.placing import arcs, flow_placement
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.thresholds import needed_units
-from allocsolve.models.coded.value import load_cost
-from allocsolve.models.exact import exact
 
 __all__ = ["GRADIENT_RULES", "GradientJob", "Parts", "mean_times"]
 
@@ -117,10 +116,7 @@ class GradientJob:
 
     def allows(self, answer: CodedAnswer) -> bool:
         """Whether the loads keep the limits of all nodes together."""
-        limits, total = self.problem.limits, sum(answer.loads)
-        if limits.total_load is not None and total > exact(limits.total_load):
-            return False
-        return limits.budget is None or load_cost(self.problem, answer) <= exact(limits.budget)
+        return keeps_totals(self.problem, answer)
 
 
 def mean_times(problem: CodedProblem) -> FloatArray:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from fractions import Fraction
 
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray, integers
 from allocsolve.models.arrays import offsets as offsets_of
-from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.costs import answer_of, exact_cost
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.law import completion_law
 from allocsolve.models.coded.law_arrays import array_survival
@@ -19,12 +18,10 @@ from allocsolve.models.coded.load_columns import LoadColumns
 from allocsolve.models.coded.load_kernels import Table, scan_moves, survival_of
 from allocsolve.models.coded.pair_kernels import Goal, scan_pairs
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.value import objective_value
 from allocsolve.models.kernels import runs_plain
 from allocsolve.models.nodes import Bimodal, Deterministic, Empirical, Mixture
-from allocsolve.models.result import Sense
 
-__all__ = ["DirectScores", "QuickScores", "Scores", "answer_of", "exact_cost", "table_top"]
+__all__ = ["DirectScores", "QuickScores", "Scores"]
 
 _RANKS = (0.001, 0.02, 0.1, 0.25, 0.4, 0.55, 0.7, 0.82, 0.91, 0.97, 0.995, 0.9999)
 _POINTS = 6
@@ -39,29 +36,7 @@ _LARGEST_TABLE = 6_000_000
 """Numbers in a table of results, at most."""
 
 
-def answer_of(problem: CodedProblem, loads: Sequence[int], batches: int) -> CodedAnswer:
-    """Return loads as an answer under any MDS code; the number of batches is always said."""
-    used = max(1, min(batches, max(loads, default=1)))
-    return CodedAnswer(
-        loads=tuple(Fraction(load) for load in loads),
-        batches=used if problem.limits.batches != 1 else None,
-    )
-
-
-def exact_cost(problem: CodedProblem, answer: CodedAnswer) -> float:
-    """Return the cost of an answer that keeps all limits; infinite below the confidence."""
-    goal = problem.objective
-    if problem.objective_name == "cost":
-        assert goal.deadline is not None
-        assert goal.confidence is not None
-        law = completion_law(problem, answer)
-        if law.deadline_probability(float(goal.deadline)) < float(goal.confidence) - 1e-12:
-            return math.inf
-    value = objective_value(problem, answer)
-    return -value if problem.sense is Sense.MAX else value
-
-
-def table_top(problem: CodedProblem, batches: int, domain: Domain) -> int:
+def _table_top(problem: CodedProblem, batches: int, domain: Domain) -> int:
     """Return the largest load that a table of results holds."""
     most = int(domain.caps.max(initial=1))
     kinds = len(problem.nodes)
@@ -144,7 +119,7 @@ class Scores(ABC):
         return bool((np.asarray(loads) <= self.caps).all())
 
 
-def scan_by(scores: Scores, moves: IntArray, step: int, loads: IntArray, value: FloatArray) -> int:
+def _scan_by(scores: Scores, moves: IntArray, step: int, loads: IntArray, value: FloatArray) -> int:
     """Do what :meth:`Scores.scan` asks for with :meth:`Scores.score`."""
     found = 0
     for i, j in moves.tolist():
@@ -179,7 +154,7 @@ class DirectScores(Scores):
 
     def scan(self, moves: IntArray, step: int, loads: IntArray, value: FloatArray) -> int:
         """Try moves one by one."""
-        return scan_by(self, moves, step, loads, value)
+        return _scan_by(self, moves, step, loads, value)
 
     def work(self) -> float:
         """Return the steps of a score."""
@@ -206,7 +181,7 @@ class QuickScores(Scores):
         self.problem = problem
         self.batches = batches
         self.domain = domain
-        self.columns = LoadColumns.of(problem, batches, table_top(problem, batches, domain))
+        self.columns = LoadColumns.of(problem, batches, _table_top(problem, batches, domain))
         self.caps = integers(np.minimum(domain.caps, self.columns.top).tolist())
         self.prices = np.array([float(price) for price in domain.prices])
         self.limits = self._limits()
@@ -251,7 +226,7 @@ class QuickScores(Scores):
         """Return the score of allowed loads that the table covers; the lower the better."""
         array = integers(loads)
         out = np.empty(len(self.table.late))
-        survive = array_survival_of if runs_plain(survival_of) else survival_of
+        survive = _array_survival_of if runs_plain(survival_of) else survival_of
         survive(self.table, array, self.domain.need, out)
         score = float(self.measure @ out)
         if score <= self.limits[2]:
@@ -261,7 +236,7 @@ class QuickScores(Scores):
     def scan(self, moves: IntArray, step: int, loads: IntArray, value: FloatArray) -> int:
         """Try moves one by one, compiled if the loops are."""
         if runs_plain(scan_moves):
-            return scan_by(self, moves, step, loads, value)
+            return _scan_by(self, moves, step, loads, value)
         return scan_moves(
             self.table,
             self.measure,
@@ -299,7 +274,7 @@ class QuickScores(Scores):
         return 2e3 + points * nodes * (self.domain.need * self.batches + 20) / 2
 
 
-def array_survival_of(table: Table, loads: IntArray, need: int, out: FloatArray) -> None:
+def _array_survival_of(table: Table, loads: IntArray, need: int, out: FloatArray) -> None:
     """Do what :func:`allocsolve.models.coded.load_kernels.survival_of` does, with arrays."""
     spans = [
         (int(table.first[c, load]), int(table.first[c, load + 1]))

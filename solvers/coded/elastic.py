@@ -7,8 +7,7 @@ limits the loads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from fractions import Fraction
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from allocsolve.models.coded.answer import CodedAnswer
@@ -20,10 +19,8 @@ from allocsolve.models.coded.baselines_elastic import (
     equal_parts,
     water_filled,
 )
+from allocsolve.models.coded.costs import exact_cost, keeps_totals, values_of
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.scores import exact_cost
-from allocsolve.models.coded.value import load_cost
-from allocsolve.models.exact import exact
 from allocsolve.models.result import RealBound, Termination
 from allocsolve.solvers.coded.ground import read_numbers
 from allocsolve.solvers.control import Outcome, RealControl
@@ -85,27 +82,18 @@ def elastic_rules(problem: CodedProblem) -> Iterator[tuple[str, CodedAnswer | No
 
 def _compare(
     problem: CodedProblem, control: RealControl[CodedAnswer], name: str
-) -> dict[str, float | None]:
+) -> Mapping[str, float | None]:
     """Offer the answers of the rule of that name, or of all; return the value of each."""
-    sign = -1.0 if problem.objective_name == "deadline_probability" else 1.0
-    values: dict[str, float | None] = {}
+    costs: dict[str, float | None] = {}
     for rule, answer in elastic_rules(problem):
-        values[rule] = None
-        if answer is None or not _allowed(problem, answer):
+        costs[rule] = None
+        if answer is None or not keeps_totals(problem, answer):
             continue
-        cost = exact_cost(problem, answer)
-        values[rule] = sign * cost + 0.0
+        costs[rule] = cost = exact_cost(problem, answer)
         usable = cost < float("inf") or problem.objective_name != "cost"
         if usable and (name == rule or name != "equal_shares"):
             control.offer(answer, cost, rule)
-    return values
-
-
-def _allowed(problem: CodedProblem, answer: CodedAnswer) -> bool:
-    limits, total = problem.limits, sum(answer.loads, Fraction(0))
-    if limits.total_load is not None and total > exact(limits.total_load):
-        return False
-    return limits.budget is None or load_cost(problem, answer) <= exact(limits.budget)
+    return values_of(problem, costs)
 
 
 water_filling = partial(_solve, "water_filling")

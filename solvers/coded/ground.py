@@ -8,17 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.costs import answer_of, exact_cost, values_of
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.kernel_sets import COMPLETION
 from allocsolve.models.coded.law_arrays import array_seconds
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.scores import (
-    DirectScores,
-    QuickScores,
-    Scores,
-    answer_of,
-    exact_cost,
-)
+from allocsolve.models.coded.scores import DirectScores, QuickScores, Scores
 from allocsolve.models.coded.search_sets import BOUNDS, LOADS, PAIRS
 from allocsolve.models.errors import UsageError, suggest
 from allocsolve.models.kernels import KernelSet, uncompiled
@@ -28,7 +23,7 @@ from allocsolve.solvers.loading import make_ready, while_running
 
 __all__ = ["Ground", "read_numbers", "ready_loops"]
 
-UNCOMPILED = (
+_UNCOMPILED = (
     "the loops over loads are not compiled, and compiling does not fit into the time limit; "
     "'allocsolve doctor --compile' does it once"
 )
@@ -57,7 +52,7 @@ class Ground:
     Attributes
     ----------
     values
-        Exact value of each rule that was compared, None where it gives no answer.
+        Exact cost of each rule that was compared, None where it gives no answer.
     hurried
         Whether the loops are not compiled and too long for plain Python: then only an answer is
         given, and nothing is searched.
@@ -162,10 +157,7 @@ class Ground:
 
     def named_values(self) -> Mapping[str, float | None]:
         """Return the values of the rules in units of the objective."""
-        sign = -1.0 if self.problem.objective_name == "deadline_probability" else 1.0
-        return {
-            name: None if cost is None else sign * cost + 0.0 for name, cost in self.values.items()
-        }
+        return values_of(self.problem, self.values)
 
 
 @contextmanager
@@ -176,7 +168,7 @@ def ready_loops(ground: Ground) -> Iterator[None]:
         return
     seconds = ground.law_seconds()
     ground.compiled = False
-    ground.warnings = () if _is_small(ground) else (UNCOMPILED,)
+    ground.warnings = () if _is_small(ground) else (_UNCOMPILED,)
     ground.hurried = seconds > _HURRIED
     with uncompiled():
         yield

@@ -11,6 +11,7 @@ from allocsolve.models.coded import milp_quantile, milp_scenarios
 from allocsolve.models.coded.baselines import Loads, candidates
 from allocsolve.models.coded.bounds_scenarios import rateless_times
 from allocsolve.models.coded.completion import completion_of
+from allocsolve.models.coded.costs import answer_of
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.scenario_programs import (
@@ -20,7 +21,6 @@ from allocsolve.models.coded.scenario_programs import (
     breakpoints,
     over_times,
 )
-from allocsolve.models.coded.scores import answer_of
 from allocsolve.models.errors import UsageError
 from allocsolve.solvers.coded.scene import sampled
 

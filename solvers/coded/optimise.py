@@ -25,7 +25,7 @@ from allocsolve.solvers.coded.search import Search
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, infeasible, own_solver
 
-__all__ = ["fresh_value", "improve_loads", "solve"]
+__all__ = ["solve"]
 
 _FEWEST_DRAWS = 20
 
@@ -63,12 +63,12 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
         budget = settings["effort"] * _WORK * _growth(ground) / (1 if ground.compiled else _PLAIN)
         compare(ground, offer=True)
         if ground.hurried:
-            return outcome_of(ground, solver, ())
-        improve_loads(ground, budget, lambda: _prove(ground, budget))
+            return _outcome(ground, solver, ())
+        _improve_loads(ground, budget, lambda: _prove(ground, budget))
         if ground.nothing_is_good:
             return infeasible(solver, None)
-        notes = fresh_value(ground, budget)
-    return outcome_of(ground, solver, notes)
+        notes = _fresh_value(ground, budget)
+    return _outcome(ground, solver, notes)
 
 
 def _prove(ground: Ground, budget: float) -> None:
@@ -83,7 +83,7 @@ def _growth(ground: Ground) -> float:
     return max(1.0, math.sqrt(len(ground.domain.caps) * ground.domain.need / _MEDIUM))
 
 
-def outcome_of(ground: Ground, solver: SolverInfo, notes: tuple[str, ...]) -> Outcome:
+def _outcome(ground: Ground, solver: SolverInfo, notes: tuple[str, ...]) -> Outcome:
     """Return the outcome of a run with the values of the rules."""
     return finished(
         ground.control,
@@ -95,7 +95,7 @@ def outcome_of(ground: Ground, solver: SolverInfo, notes: tuple[str, ...]) -> Ou
     )
 
 
-def fresh_value(ground: Ground, budget: float) -> tuple[str, ...]:
+def _fresh_value(ground: Ground, budget: float) -> tuple[str, ...]:
     """Say what loads that were found on half of the draws are worth on the other half."""
     problem = ground.problem
     scenarios = problem.scenarios
@@ -111,7 +111,7 @@ def fresh_value(ground: Ground, budget: float) -> tuple[str, ...]:
     limits = replace(ground.control.limits, gap=0.0)
     trial = Ground(seen, RealControl[CodedAnswer](limits, ground.control.token))
     compare(trial, offer=True)
-    improve_loads(trial, budget / 4, lambda: None)
+    _improve_loads(trial, budget / 4, lambda: None)
     answer = trial.control.answer
     if answer is None:
         return ()
@@ -122,7 +122,7 @@ def fresh_value(ground: Ground, budget: float) -> tuple[str, ...]:
     )
 
 
-def improve_loads(ground: Ground, budget: float, between: Callable[[], None]) -> None:
+def _improve_loads(ground: Ground, budget: float, between: Callable[[], None]) -> None:
     """Search around the best loads.
 
     Parameters

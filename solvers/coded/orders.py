@@ -21,8 +21,8 @@ from allocsolve.models.arrays import FloatArray
 from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.baselines_gradient import GradientJob
 from allocsolve.models.coded.check import check
+from allocsolve.models.coded.costs import exact_cost
 from allocsolve.models.coded.law import NoExactLaw, completion_law
-from allocsolve.models.coded.scores import exact_cost
 from allocsolve.solvers.control import RealControl
 
 __all__ = ["OrderSearch"]

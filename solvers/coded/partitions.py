@@ -16,9 +16,9 @@ from functools import partial
 
 from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.baselines_gradient import GRADIENT_RULES, GradientJob
+from allocsolve.models.coded.costs import exact_cost, values_of
 from allocsolve.models.coded.placing import arcs
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.scores import exact_cost
 from allocsolve.models.result import RealBound, Termination
 from allocsolve.solvers.coded import placement
 from allocsolve.solvers.coded.ground import read_numbers
@@ -58,7 +58,7 @@ def _solve(name: str, problem: CodedProblem, control: RealControl[CodedAnswer]) 
         if told is not None:
             solver = own_solver(control, {"orders": told})
     ended = control.stopped() or Termination.FINISHED
-    return finished(control, solver, ended, baselines=run.named_values())
+    return finished(control, solver, ended, baselines=values_of(problem, run.values))
 
 
 class _Run:
@@ -144,13 +144,6 @@ class _Run:
 
     def _tired(self) -> bool:
         return self._scores > _MOST_SCORES or self.control.stopped() is not None
-
-    def named_values(self) -> dict[str, float | None]:
-        """Return the values of the rules in units of the objective."""
-        sign = -1.0 if self.problem.objective_name == "deadline_probability" else 1.0
-        return {
-            name: None if cost is None else sign * cost + 0.0 for name, cost in self.values.items()
-        }
 
 
 heterogeneity_aware = partial(_solve, "heterogeneity_aware")

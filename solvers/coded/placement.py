@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.baselines_gradient import GRADIENT_RULES, GradientJob, Parts
+from allocsolve.models.coded.costs import exact_cost
 from allocsolve.models.coded.cpsat_placing import PlacingModel, build, held_by
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.scores import exact_cost
 from allocsolve.models.result import RealBound, Scalar, SolverInfo, Termination
 from allocsolve.solvers.coded.ground import read_numbers
 from allocsolve.solvers.control import Control, Limits, Outcome, RealControl

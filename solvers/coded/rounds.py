@@ -14,10 +14,10 @@ from functools import partial
 from allocsolve.models.coded.answer import Code, CodedAnswer
 from allocsolve.models.coded.baselines_gradient import GRADIENT_RULES, GradientJob
 from allocsolve.models.coded.check import check
+from allocsolve.models.coded.costs import exact_cost
 from allocsolve.models.coded.data import Gradient
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.rounds import MULTIPLEXED, REPEATED, Rounds
-from allocsolve.models.coded.scores import exact_cost
 from allocsolve.models.result import Termination
 from allocsolve.solvers.coded.ground import read_numbers
 from allocsolve.solvers.control import Outcome, RealControl

@@ -9,10 +9,10 @@ from typing import TypeAlias
 from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.baselines_gradient import GRADIENT_RULES, GradientJob
 from allocsolve.models.coded.check import check
+from allocsolve.models.coded.costs import exact_cost
 from allocsolve.models.coded.data import Elastic, Gradient
 from allocsolve.models.coded.law import NoExactLaw
 from allocsolve.models.coded.problem import CodedProblem, Feature
-from allocsolve.models.coded.scores import exact_cost
 from allocsolve.solvers.coded.compare import best_of_rule, names_of
 from allocsolve.solvers.coded.elastic import elastic_rules
 from allocsolve.solvers.coded.ground import Ground, ready_loops

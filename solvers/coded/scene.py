@@ -22,10 +22,10 @@ from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.baselines import Loads
 from allocsolve.models.coded.bounds_scenarios import rateless_times
 from allocsolve.models.coded.completion import completion_of
+from allocsolve.models.coded.costs import exact_cost
 from allocsolve.models.coded.data import Scenarios
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.scenario_programs import ScenarioProgram, Times
-from allocsolve.models.coded.scores import exact_cost
 from allocsolve.models.result import RealBound, Scalar, SolverInfo
 from allocsolve.solvers.coded.ground import Ground
 from allocsolve.solvers.coded.search import Search

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import allocsolve
+from allocsolve.models.coded.costs import answer_of, exact_cost
 from allocsolve.models.coded.data import (
     Gradient,
     Limits,
@@ -22,7 +23,6 @@ from allocsolve.models.coded.data import (
 )
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.scores import answer_of, exact_cost
 from allocsolve.models.errors import FeatureRefused, UsageError
 from allocsolve.models.nodes import Law
 

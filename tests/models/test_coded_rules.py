@@ -13,6 +13,7 @@ from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.baselines import candidates, replicated
 from allocsolve.models.coded.bounds import Adaptive, Rateless, lower_mean, lower_quantile
 from allocsolve.models.coded.check import check
+from allocsolve.models.coded.costs import answer_of
 from allocsolve.models.coded.data import Limits, MatVec, Node, ObjectiveSpec, Scaling
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.law import completion_law
@@ -28,7 +29,7 @@ from allocsolve.models.coded.rules import (
     multiplexed_load,
     replication_mean,
 )
-from allocsolve.models.coded.scores import QuickScores, answer_of
+from allocsolve.models.coded.scores import QuickScores
 from allocsolve.models.nodes import Law, law_from
 
 

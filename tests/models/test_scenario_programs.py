@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from allocsolve.models.coded.bounds_scenarios import rateless_times
+from allocsolve.models.coded.costs import answer_of, exact_cost
 from allocsolve.models.coded.data import Limits, MatVec, Node, ObjectiveSpec, Scenarios
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.problem import CodedProblem
@@ -20,7 +21,6 @@ from allocsolve.models.coded.scenario_programs import (
     over_times,
     whole_terms,
 )
-from allocsolve.models.coded.scores import answer_of, exact_cost
 
 
 def _problem(seed: int, **fields: object) -> CodedProblem:

@@ -11,11 +11,11 @@ import pytest
 import allocsolve
 from allocsolve.models.coded.answer import CodedAnswer, CodedResult
 from allocsolve.models.coded.completion import completion_of
+from allocsolve.models.coded.costs import exact_cost
 from allocsolve.models.coded.data import Gradient, Limits, Node, ObjectiveSpec
 from allocsolve.models.coded.law import completion_law
 from allocsolve.models.coded.law_exact import Covered, parts_of
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.scores import exact_cost
 from allocsolve.models.nodes import Law
 
 RANDOM = Law(law="shifted_exponential", shift=1, rate=1)

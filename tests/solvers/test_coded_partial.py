@@ -10,12 +10,12 @@ import pytest
 import allocsolve
 from allocsolve.models.coded.answer import CodedAnswer, CodedResult
 from allocsolve.models.coded.completion import completion_of
+from allocsolve.models.coded.costs import answer_of, exact_cost
 from allocsolve.models.coded.data import Limits, MatVec, Node, ObjectiveSpec
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.law import completion_law
 from allocsolve.models.coded.partial import draws_of, floor_loss, fluid_split, rounded
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.scores import answer_of, exact_cost
 from allocsolve.models.nodes import Law
 
 

@@ -13,10 +13,10 @@ import pytest
 
 import allocsolve
 from allocsolve.models.coded.answer import CodedAnswer, CodedResult
+from allocsolve.models.coded.costs import answer_of, exact_cost
 from allocsolve.models.coded.data import Limits, MatVec, Node, ObjectiveSpec, Scenarios
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.scores import answer_of, exact_cost
 from allocsolve.models.nodes import Law
 from allocsolve.models.result import Sense, Status, Termination
 from allocsolve.solvers.coded import cpsat, milp, scenarios
