@@ -66,7 +66,7 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     if name not in _STRUCTURED or hard:
         return convex.solve(problem, control)
     if name in LEVELS and problem.arrays.throughput.size <= _FEW:
-        offered = answer_by(_by_program(control), "linear", problem, control)
+        offered = answer_by(solve_level, "linear", problem, control)
         if offered.proved:
             return finished(control, _highs(control), Termination.FINISHED)
     with loops(control, INTERIOR, BOX, plain=plain_seconds(problem)) as able:
@@ -79,10 +79,6 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     info = own_solver(control, objective_options(control.limits.options))
     warnings = () if offered.proved else (f"the certified gap is {offered.gap:.1e}",)
     return finished(control, info, ended_by or Termination.FINISHED, warnings=warnings)
-
-
-def _by_program(control: RealControl[FairAnswer]) -> Callable[[Division], Found]:
-    return lambda division: solve_level(division, lambda: control.stopped() is not None)
 
 
 def _highs(control: RealControl[FairAnswer]) -> SolverInfo:

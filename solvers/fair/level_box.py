@@ -297,7 +297,6 @@ class BoxedLevels:
             self._pace[np.ix_(some, np.flatnonzero(types))],
             self._gang[some] * (len(rising) / _SAMPLE),
             rest,
-            time=True,
             stop=self._stop,
         )
         found = program.solve_stage(np.ones(_SAMPLE, dtype=np.bool_), np.zeros(_SAMPLE))
@@ -344,9 +343,7 @@ class BoxedLevels:
         pace = self._pace[rows]
         settled = np.isin(rows, self._loose) if len(self._loose) else np.zeros(len(rows), bool)
         pace[~settled] = np.where(types, pace[~settled], 0.0)
-        program = LevelProgram(
-            pace, self._gang[rows], self._stock, time=True, stop=self._stop, others=others
-        )
+        program = LevelProgram(pace, self._gang[rows], self._stock, stop=self._stop, others=others)
         rises = np.arange(len(rows)) >= len(held)
         found = program.solve_stage(rises, np.where(rises, 0.0, floor[rows] * (1 - ROOM)))
         self.reduced += 1

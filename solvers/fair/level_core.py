@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from allocsolve.models.errors import SolverCrash
@@ -13,8 +11,10 @@ from allocsolve.solvers.fair.program import Division, Found
 __all__ = ["solve_level"]
 
 
-def solve_level(division: Division, stop: Callable[[], bool]) -> Found:
+def solve_level(division: Division) -> Found:
     """Return the highest level ``min U / slope``, with shares and prices.
+
+    It is not interrupted: so few jobs are done before anybody could want to stop.
 
     Raises
     ------
@@ -29,8 +29,7 @@ def solve_level(division: Division, stop: Callable[[], bool]) -> Found:
         division.pace[rows] / slope[:, None],
         division.gang[rows],
         division.stock,
-        time=True,
-        stop=stop,
+        stop=lambda: False,
     )
     found = program.solve_stage(np.ones(len(rows), dtype=np.bool_), np.zeros(len(rows)))
     if found is None:

@@ -44,14 +44,14 @@ class Stage:
 class LevelProgram:
     """``max t`` with ``sum_j pace_ij x_ij >= rises_i t + floor_i`` for n jobs and m types.
 
+    The shares of a job sum to at most 1, and no type is held beyond its stock.
+
     Parameters
     ----------
     pace
         float64 (n, m), levels that a full time share of a type brings.
     gang, stock
         float64 (n,) and (m,).
-    time
-        Whether the shares of a job sum to at most 1.
     stop
         Asked while HiGHS works; True ends it.
     others
@@ -64,7 +64,6 @@ class LevelProgram:
         gang: FloatArray,
         stock: FloatArray,
         *,
-        time: bool,
         stop: Callable[[], bool],
         others: FloatArray | None = None,
     ) -> None:
@@ -77,7 +76,6 @@ class LevelProgram:
         # be spread over many powers of ten.
         self._row: FloatArray = 1 / np.sqrt(np.where(top > 0, top, self._unit) * self._unit)
         self.solved = 0
-        self._time = time
         self._solver = highs()
         require(self._solver.setOptionValue("parallel", "off"), "setting parallel")
         interruptible(self._solver, stop)
@@ -92,16 +90,14 @@ class LevelProgram:
         job, kind = np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
         column = np.arange(n * m)
         self._used = pace.ravel() > 0
-        rows = [job[self._used], n + kind[self._used]]
+        rows = [job[self._used], n + kind[self._used], n + m + job[self._used]]
         values = [
             (pace * self._row[:, None]).ravel()[self._used],
             np.repeat(gang, m)[self._used] / stock[kind][self._used],
+            np.ones(int(self._used.sum())),
         ]
-        if self._time:
-            rows.append(n + m + job[self._used])
-            values.append(np.ones(int(self._used.sum())))
         columns = np.tile(column[self._used], len(rows))
-        height = n + m + (n if self._time else 0)
+        height = n + m + n
         # The level, the last column: what it asks of jobs, and what others hold with it.
         rows.append(np.arange(n + m))
         values.append(np.concatenate([-self._row * self._unit, self._others[1] * self._unit]))
@@ -206,7 +202,7 @@ class WholeLevels:
         self, pace: FloatArray, gang: FloatArray, stock: FloatArray, stop: Callable[[], bool]
     ) -> None:
         self.programs = 0
-        self._program = LevelProgram(pace, gang, stock, time=True, stop=stop)
+        self._program = LevelProgram(pace, gang, stock, stop=stop)
         self._floor = np.zeros(len(gang))
         self._fitting: Stage | None = None
 

@@ -83,8 +83,9 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     warnings: tuple[str, ...] = ()
     if stages.first is None or stages.last is None:
         late = control.stopped() or Termination.SOLVER_ERROR
-        if backup is not None:
-            offer(backup, control, "max_min")
+        if backup is None:
+            return finished(control, info, late)
+        offer(backup, control, "max_min")
         return finished(control, info, late, warnings=(_FIRST_ONLY,))
     offered = offer(_answer(problem, form, stages), control, "leximin")
     ended_by = control.stopped()
