@@ -12,25 +12,18 @@ from allocsolve.api.case import Ending
 from allocsolve.api.real_case import RealCase
 from allocsolve.models.coded.answer import CodedAnswer, CodedResult
 from allocsolve.models.coded.check import check, check_claims, verify_reason
-from allocsolve.models.coded.data import OBJECTIVES, ObjectiveSpec
+from allocsolve.models.coded.data import OBJECTIVE_SETTINGS, OBJECTIVES, ObjectiveSpec
 from allocsolve.models.coded.judge_parts import decoding_caveat
 from allocsolve.models.coded.measures import measure
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.reasons import find_reason
 from allocsolve.models.coded.value import objective_value
 from allocsolve.models.errors import InputError, UsageError, suggest
-from allocsolve.models.result import (
-    BoundOf,
-    CheckReport,
-    Reason,
-    Violation,
-)
+from allocsolve.models.result import BoundOf, CheckReport, Reason, Violation
 from allocsolve.report.claims import Claim
 from allocsolve.solvers.control import Outcome
 
 __all__ = ["CodedCase"]
-
-_SETTINGS = ("q", "deadline", "confidence")
 
 
 class CodedCase(RealCase[CodedProblem, CodedAnswer]):
@@ -103,7 +96,7 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
     def objective_settings(self) -> Mapping[str, float]:
         """Quantile, deadline and confidence, as far as they are set."""
         goal = self.problem.objective or ObjectiveSpec()
-        stated = {name: getattr(goal, name) for name in _SETTINGS}
+        stated = {name: getattr(goal, name) for name in OBJECTIVE_SETTINGS}
         return {name: float(value) for name, value in stated.items() if value is not None}
 
     def result(self, answer: CodedAnswer | None, ending: Ending) -> CodedResult:
@@ -120,7 +113,9 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
 
 def _changes(given: ObjectiveSpec | None, options: Mapping[str, str]) -> dict[str, float]:
     """Return the settings among the options that differ from what the instance says."""
-    wanted = {name: _number(name, text) for name, text in options.items() if name in _SETTINGS}
+    wanted = {
+        name: _number(name, text) for name, text in options.items() if name in OBJECTIVE_SETTINGS
+    }
     goal = given or ObjectiveSpec()
     stated = {name: getattr(goal, name) for name in wanted}
     return {

@@ -17,6 +17,7 @@ from allocsolve.models.nodes import Law
 
 __all__ = [
     "OBJECTIVES",
+    "OBJECTIVE_SETTINGS",
     "CodedData",
     "CodedDocument",
     "Elastic",
@@ -44,6 +45,9 @@ OBJECTIVES: tuple[ObjectiveName, ...] = (
     "worst_case",
 )
 """Names of the objectives; all but ``deadline_probability`` are minimised."""
+
+OBJECTIVE_SETTINGS = ("q", "deadline", "confidence")
+"""Numbers that objectives need beside their name, which a run may set anew."""
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

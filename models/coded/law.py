@@ -51,7 +51,7 @@ class CompletionLaw(ABC):
     @property
     @abstractmethod
     def moments(self) -> Moments:
-        """Mean and variance with bounds of their numerical errors."""
+        """Mean and variance, with a bound of the numerical error of the mean."""
 
     def quantile(self, q: float) -> float:
         """Return one quantile, see :meth:`quantiles`."""
@@ -113,7 +113,7 @@ class _Exact(CompletionLaw):
     @cached_property
     def moments(self) -> Moments:
         if self.index <= 1:
-            return Moments(math.inf, 0.0, math.inf, 0.0)
+            return Moments(math.inf, 0.0, math.inf)
         centre = self.quantile(0.5)
         return moments(self.survival, self._grid, self._terms.spread, self.index, centre)
 
@@ -139,10 +139,10 @@ class _Listed(CompletionLaw):
     def moments(self) -> Moments:
         count, times = len(self._sorted), self._sorted.tolist()
         if math.isinf(times[-1]):
-            return Moments(math.inf, 0.0, math.inf, 0.0)
+            return Moments(math.inf, 0.0, math.inf)
         mean = math.fsum(times) / count
         variance = math.fsum((t - mean) ** 2 for t in times) / count
-        return Moments(mean, 4e-16 * mean, variance, 4e-16 * variance)
+        return Moments(mean, 4e-16 * mean, variance)
 
     def quantiles(self, q: Sequence[float]) -> tuple[float, ...]:
         rank = np.ceil(_probabilities(q) * len(self._sorted) * (1 - 1e-14)).astype(np.int64)

@@ -185,6 +185,7 @@ def _components(completion: Completion) -> Iterator[list[Condition]]:
 def _threshold(completion: Completion, condition: Condition) -> _Threshold:
     sources = by_source(completion, condition.arrivals)
     weights = condition.weights
+    # Sources that bring little come first, so that the dynamic program stays narrow.
     sources.sort(key=lambda mine: int(weights[mine].sum()))
     order = [position for mine in sources for position in mine]
     arrivals = frozen(condition.arrivals[order])

@@ -17,12 +17,12 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.coded.answer import CodedAnswer
-from allocsolve.models.coded.baselines import Loads, batch_numbers
+from allocsolve.models.coded.baselines import Loads, batch_numbers, most_batches
 from allocsolve.models.coded.node_classes import node_classes
 from allocsolve.models.coded.partial import draws_of, fluid_split, rounded
 from allocsolve.solvers.coded.ground import Ground
 
-__all__ = ["most_batches", "neighbours", "partial_work", "refine_batches"]
+__all__ = ["partial_work", "refine_batches"]
 
 _NUMBERS = 20_000
 """Drawn times of all nodes together, about."""
@@ -112,13 +112,7 @@ class _Splits:
         return self._plain[total]
 
 
-def most_batches(ground: Ground) -> int:
-    """Return the largest number of batches that an answer may have."""
-    limit, need = ground.problem.limits.batches, ground.domain.need
-    return need if limit == "free" else min(limit, need)
-
-
-def neighbours(batches: int, most: int) -> list[int]:
+def _neighbours(batches: int, most: int) -> list[int]:
     """Return the numbers of batches that are tried next to one, the nearest first."""
     near = [batches + d for d in (-1, 1, -2, 2, -3, 3)]
     far = [round(batches * f) for f in (0.8, 1.25, 0.9, 1.12)]
@@ -137,9 +131,9 @@ def refine_batches(ground: Ground) -> bool:
     if _is_small(ground):
         _try_all(ground)
         return False
-    improved = False
+    improved, most = False, most_batches(ground.problem, ground.domain.need)
     while not ground.over():
-        for batches in neighbours(answer.batches or 1, most_batches(ground)):
+        for batches in _neighbours(answer.batches or 1, most):
             ground.offer(replace(answer, batches=batches), "batches")
             if ground.over():
                 break
@@ -151,7 +145,7 @@ def refine_batches(ground: Ground) -> bool:
 
 
 def _is_small(ground: Ground) -> bool:
-    count = most_batches(ground)
+    count = most_batches(ground.problem, ground.domain.need)
     for cap in ground.domain.caps.tolist():
         count *= cap + 1
     return count <= _FEW
@@ -160,6 +154,7 @@ def _is_small(ground: Ground) -> bool:
 def _try_all(ground: Ground) -> None:
     """Offer all allowed loads in all numbers of batches; of nodes alike the order is no matter."""
     class_of = node_classes(ground.problem).tolist()
+    most = most_batches(ground.problem, ground.domain.need)
     for loads in itertools.product(*(range(cap + 1) for cap in ground.domain.caps.tolist())):
         last: dict[int, int] = {}
         rising = all(
@@ -168,7 +163,7 @@ def _try_all(ground: Ground) -> None:
         )
         if not rising or not ground.domain.allows(loads):
             continue
-        for batches in range(1, min(max(loads), most_batches(ground)) + 1):
+        for batches in range(1, min(max(loads), most) + 1):
             ground.offer(ground.answer(loads, batches), "enumeration")
             if ground.over():
                 return

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.baselines import most_batches
 from allocsolve.models.coded.costs import answer_of, exact_cost, values_of
+from allocsolve.models.coded.data import OBJECTIVE_SETTINGS
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.kernel_sets import COMPLETION
 from allocsolve.models.coded.law_arrays import array_seconds
@@ -86,9 +88,8 @@ class Ground:
 
     def law_seconds(self) -> float:
         """Return how long the exact value of an answer takes, roughly."""
-        limit, need = self.problem.limits.batches, self.domain.need
-        batches = need if limit == "free" else min(limit, need)
-        nodes = len(self.domain.caps)
+        need, nodes = self.domain.need, len(self.domain.caps)
+        batches = most_batches(self.problem, need)
         results = nodes * min(batches, 1 + 3 * need // nodes)
         times = _TIMES + (_FOR_EACH * results if self.problem.objective_name == "mean" else 0)
         seconds = array_seconds(times, results, nodes, need)
@@ -213,7 +214,7 @@ def read_numbers(
     """
     values = {name: default for name, (default, _, _) in known.items()}
     for name, text in options.items():
-        if name in ("q", "deadline", "confidence"):
+        if name in OBJECTIVE_SETTINGS:
             continue
         if name not in known:
             allowed = ", ".join(known) or "none"

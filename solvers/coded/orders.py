@@ -19,6 +19,7 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.baselines import most_batches
 from allocsolve.models.coded.baselines_gradient import GradientJob
 from allocsolve.models.coded.check import check
 from allocsolve.models.coded.costs import exact_cost
@@ -63,8 +64,7 @@ class OrderSearch:
             ``"all"`` if all orders of the better start were looked at, ``"searched"`` if some were;
             None where orders do not matter or the law is not known.
         """
-        limit, parts = self._problem.limits.batches, self._job.task.partitions
-        most = parts if limit == "free" else min(limit, parts)
+        most = most_batches(self._problem, self._job.task.partitions)
         found, name = self._control.answer, self._problem.objective_name
         if most < 2 or found is None or found.partitions is None or name == "cost":
             return None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from allocsolve.models.coded.data import OBJECTIVES
 from allocsolve.models.coded.problem import Feature
 
 __all__ = ["OBJECTIVES", "ROWS", "Row"]
-
-OBJECTIVES = ("mean", "quantile", "deadline_probability", "cost", "worst_case")
 
 _LAWS = OBJECTIVES[:4]
 _PRODUCTS = frozenset(
