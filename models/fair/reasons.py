@@ -16,8 +16,9 @@ __all__ = ["find_reason"]
 def find_reason(problem: FairProblem, name: str) -> Reason | None:
     """Return why an objective has no answer if one job alone shows it, else None.
 
-    Only ``cost`` with deadlines can be infeasible: every other objective has the allocation
-    that gives nothing, or the equal split.
+    ``cost`` with deadlines can be infeasible, and so can floors of a proportional split, which
+    no single job shows; every other objective has the allocation that gives nothing, or the
+    equal split.
     """
     if name != "cost" or len(problem.arrays.pair_jobs):
         return None

@@ -77,8 +77,8 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     if not offered.proved and ended_by is None and _is_small(problem):
         return convex.solve(problem, control)
     info = own_solver(control, objective_options(control.limits.options))
-    warnings = () if offered.proved else (f"the certified gap is {offered.gap:.1e}",)
-    return finished(control, info, ended_by or Termination.FINISHED, warnings=warnings)
+    ended_by = ended_by or Termination.FINISHED
+    return finished(control, info, ended_by, warnings=offered.warnings)
 
 
 def _highs(control: RealControl[FairAnswer]) -> SolverInfo:

@@ -23,7 +23,7 @@ from allocsolve.solvers.fair.conflict import find_conflict
 from allocsolve.solvers.fair.forms import Form, level_form
 from allocsolve.solvers.fair.linear_box import solve_linear_in_box
 from allocsolve.solvers.fair.linear_program import Linear, Optimum
-from allocsolve.solvers.fair.presenting import firm, goal_name, offer, repair, time_prices_of
+from allocsolve.solvers.fair.presenting import goal_name, offer, repair, time_prices_of
 from allocsolve.solvers.fair.program import Found
 from allocsolve.solvers.fair.settings import objective_options, read_words
 from allocsolve.solvers.fair.structured import nothing_to_divide, offer_nothing
@@ -67,8 +67,8 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
             return finished(control, info, ended_by)
         return infeasible(info, find_conflict(problem, control))
     offered = offer(_answer(problem, form, found), control, "linear")
-    warnings = () if offered.proved else (f"the certified gap is {offered.gap:.1e}",)
-    return finished(control, info, control.stopped() or Termination.FINISHED, warnings=warnings)
+    ended_by = control.stopped() or Termination.FINISHED
+    return finished(control, info, ended_by, warnings=offered.warnings)
 
 
 def refuse_free_types(problem: FairProblem) -> None:
@@ -146,7 +146,7 @@ def _answer(problem: FairProblem, form: Form, found: Optimum) -> FairAnswer:
         none = np.zeros(len(bare.prices))
         return FairAnswer(problem, bare.shares, prices=none, time_prices=np.zeros(n))
     shares, _ = repair(arrays, bare.shares)
-    prices = firm(problem, bare.prices)
+    prices = bare.prices
     unit = arrays.weight
     if name == "cost":
         each = found.worth / _count(form)

@@ -7,18 +7,22 @@ down, and the prices are turned into a bound by the closed forms of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.arrays import FairArrays
-from allocsolve.models.fair.certificates import certified_bound
+from allocsolve.models.fair.certificates import price_bound
 from allocsolve.models.fair.claims import PROVED
-from allocsolve.models.fair.objectives import evaluate, gap, sense_of
+from allocsolve.models.fair.demands import judge_objective
+from allocsolve.models.fair.objectives import counted, evaluate, gap, sense_of
 from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.fair.responses import Power, best_time_price, offers_of
+from allocsolve.models.fair.split import equal_split
 from allocsolve.models.fair.utility import loads, time_used
+from allocsolve.models.fair.weighted import weighted_bound
 from allocsolve.models.result import RealBound, Sense
 from allocsolve.solvers.control import RealControl
 
@@ -26,6 +30,7 @@ __all__ = ["firm", "goal_name", "offer", "repair", "signed", "time_prices_of"]
 
 
 _ROUNDING = 1e-12
+_GAINS = ("nash", "nash_sharing_incentive", "alpha_fair")
 
 
 def goal_name(problem: FairProblem) -> str:
@@ -80,24 +85,76 @@ def firm(problem: FairProblem, prices: FloatArray) -> FloatArray:
     """Return prices that prove something even if rounding made them too low.
 
     Where gains are linear and time is not limited, a job would buy without end at a price that
-    is below its worth by a rounding error.
+    is below its worth: by a rounding error, or of a stock so small that a solver overlooks it.
     """
-    linear = goal_name(problem) in ("total_throughput", "envy_free_efficiency")
-    return prices * (1 + _ROUNDING) if linear and not problem.time_cap else prices
+    arrays, name = problem.arrays, goal_name(problem)
+    if name == "alpha_fair" and problem.settings.alpha == 0:
+        name = "total_throughput"
+    if name not in ("total_throughput", "envy_free_efficiency") or problem.time_cap:
+        return prices
+    if name == "total_throughput" and arrays.demand is None and not len(arrays.pair_jobs):
+        worth = arrays.weight[:, None] * arrays.throughput / arrays.gang[:, None]
+        prices = np.where(arrays.capacity > 0, worth.max(axis=0, initial=0.0), 0.0)
+    return prices * (1 + _ROUNDING)
 
 
 @dataclass(frozen=True)
 class Offered:
-    """What became of an answer: its value, its bound and the distance between them."""
+    """What became of an answer: its value, its bound and the distance between them.
+
+    ``kept`` says whether it keeps the floors of the objective; else nobody was told of it.
+    """
 
     value: float
     bound: float
     gap: float
+    kept: bool = True
 
     @property
     def proved(self) -> bool:
         """Whether the gap is small enough for a proof."""
-        return bool(abs(self.gap) <= PROVED)
+        return self.kept and bool(abs(self.gap) <= PROVED)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a result says of an answer that is not proved."""
+        if not self.kept:
+            return ("the method found no shares that give each job its equal split",)
+        return () if self.proved else (f"the certified gap is {self.gap:.1e}",)
+
+
+def _certified(answer: FairAnswer, value: float) -> tuple[FairAnswer, float]:
+    """Return an answer all of whose prices prove its bound, as far as that can be, and the bound.
+
+    The gain of a job with a small weight is so flat that its shares, and with them the time
+    price of its utility, are known to few digits only: then those of the best responses count.
+    """
+    problem, name, prices = answer.problem, goal_name(answer.problem), answer.prices
+    assert prices is not None
+    first = price_bound(problem, name, prices)
+    if answer.time_prices is None:
+        return answer, first
+    second = weighted_bound(problem, name, prices, answer.time_prices, job_prices=answer.job_prices)
+    near = abs(gap(problem, name, value, first)) <= PROVED
+    if name in _GAINS and near and not abs(gap(problem, name, value, second)) <= PROVED:
+        times = _best_time_prices(problem, prices)
+        answer = replace(answer, time_prices=times)
+        second = weighted_bound(problem, name, prices, times)
+    if sense_of(problem, name) is Sense.MAX:
+        return answer, min(first, second)
+    return answer, max(first, second) if np.isfinite(second) else first
+
+
+def _best_time_prices(problem: FairProblem, prices: FloatArray) -> FloatArray:
+    arrays, by, name = problem.arrays, problem.settings, goal_name(problem)
+    rows, found = counted(arrays), np.zeros(len(arrays.gang))
+    alpha = by.alpha if name == "alpha_fair" else 1.0
+    floor = equal_split(arrays, by)[rows] if name == "nash_sharing_incentive" else None
+    for offers in offers_of(arrays, prices, rows):
+        part = rows[offers.part]
+        least = None if floor is None else floor[offers.part]
+        found[part] = best_time_price(offers, Power(arrays.weight[part], alpha), least)
+    return found
 
 
 def offer(
@@ -114,12 +171,18 @@ def offer(
     value = evaluate(answer, name)
     bound = np.inf if sense_of(problem, name) is Sense.MAX else -np.inf
     if bounds and answer.prices is not None:
-        bound = certified_bound(
-            problem, name, answer.prices, answer.time_prices, job_prices=answer.job_prices
-        )
-    if np.isfinite(value):
+        answer, bound = _certified(answer, value)
+    kept = _keeps_floors(answer, name)
+    if np.isfinite(value) and kept:
         control.offer(answer, signed(problem, value), source)
     if np.isfinite(bound):
         detail = "what each job would do alone at the prices of the answer"
         control.raise_bound(RealBound(signed(problem, bound), "prices", detail))
-    return Offered(value, bound, gap(problem, name, value, bound))
+    return Offered(value, bound, gap(problem, name, value, bound), kept)
+
+
+def _keeps_floors(answer: FairAnswer, name: str) -> bool:
+    """Whether each job has its equal split where it must; a proportional one may be too much."""
+    if name != "nash_sharing_incentive":
+        return True
+    return next(judge_objective(answer, name, answer.problem.settings), None) is None

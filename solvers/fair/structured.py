@@ -9,7 +9,7 @@ import numpy as np
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.certificates import ceilings, price_bound
-from allocsolve.models.fair.objectives import counted, isolated, require_columns
+from allocsolve.models.fair.objectives import counted, evaluate, isolated, require_columns
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, RealControl
@@ -52,10 +52,8 @@ def run_by(
             late = control.stopped() or Termination.TIME_LIMIT
             return finished(control, info, late, warnings=(UNCOMPILED,))
         offered = answer_by(core, name, problem, control)
-    warnings: tuple[str, ...] = ()
     ended_by = control.stopped()
-    if not offered.proved and ended_by is None:
-        warnings = (f"the certified gap is {offered.gap:.1e}",)
+    warnings = offered.warnings if ended_by is None else ()
     return finished(control, info, ended_by or Termination.FINISHED, warnings=warnings)
 
 
@@ -121,13 +119,11 @@ def _finish_times(core: Core, problem: FairProblem, control: RealControl[FairAns
     left, elapsed = jobs.remaining[rows], jobs.elapsed[rows]
     alone_time = isolated(arrays, problem.settings)[rows]
     ratio = float(((elapsed + left / ceilings(problem)[rows]) / alone_time).max())
-    form, found, worth = None, None, 1.0
     for _ in range(_ROUNDS):
         time = np.where(left > 0, ratio * alone_time - elapsed, 1.0)
         form = level_form(problem, _spread(rows, left / time, len(arrays.gang)))
         found = core(form.division)
-        worth = _rise(form, found, left * alone_time / time**2)
-        answer = form.answer(found, worth)
+        answer = form.answer(found, _slope(form, found))
         offer(answer, control, "levels", bounds=False)
         assert answer.prices is not None
         bound = price_bound(problem, "finish_time_fairness", answer.prices)
@@ -137,12 +133,24 @@ def _finish_times(core: Core, problem: FairProblem, control: RealControl[FairAns
     return answer
 
 
-def _rise(form: Form, found: Found, change: FloatArray) -> float:
-    """Return what a unit of the level is worth in the ratio."""
+def _slope(form: Form, found: Found) -> float:
+    """Return what a unit of the level is worth in the ratio that its shares reach.
+
+    Not in the ratio that was asked for: where both rounds end in the same shares, the prices of
+    the first one are kept. Where a job with nothing left has the largest ratio, it is 0.
+    """
+    problem, rows, name = form.problem, form.rows, "finish_time_fairness"
+    jobs = problem.arrays.jobs
+    left, elapsed = jobs.remaining[rows], jobs.elapsed[rows]
+    alone_time = isolated(problem.arrays, problem.settings)[rows]
+    ratio = evaluate(form.answer(found), name)
+    if ratio <= float((elapsed / alone_time)[left == 0].max(initial=-np.inf)):
+        return 0.0
     each = found.worth
     if form.classes is not None:
         each = (each / form.classes.count)[form.classes.member]
-    rise = float(each @ change)
+    time = np.where(left > 0, ratio * alone_time - elapsed, 1.0)
+    rise = float(each @ (left * alone_time / time**2))
     return 1 / rise if rise > 0 else 1.0
 
 

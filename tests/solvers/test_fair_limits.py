@@ -22,3 +22,37 @@ def test_a_limit_that_is_over_is_no_error(objective: str) -> None:
     if result.answer is None:
         assert result.status == "UNKNOWN"
         assert not any("maximised" in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize(
+    ("method", "status"),
+    [
+        pytest.param("auto", "INFEASIBLE", id="auto: the convex program decides"),
+        pytest.param("cvxpy", "INFEASIBLE", id="cvxpy"),
+        pytest.param("interior_point", "UNKNOWN", id="it has no proof, and no answer"),
+    ],
+)
+def test_floors_out_of_reach(method: str, status: str) -> None:
+    """Proportional splits are scaled to a whole time share: of scarce types too much for all."""
+    scarce = FairProblem.from_arrays([[1.0, 2.0], [2.0, 3.0], [3.0, 1.0], [2.0, 2.0]], [1, 1])
+    result: FairResult = allocsolve.solve(
+        scarce,
+        objective="nash_sharing_incentive",
+        method=method,
+        options={"equal_split": "proportional"},
+        threads=1,
+    )
+    assert (result.status, result.answer) == (status, None)
+    told = any("equal split" in warning for warning in result.warnings)
+    assert told == (status == "UNKNOWN")
+
+
+def test_a_truthful_answer_needs_exact_nash_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of shares that are far from the Nash ones are no optimum, whoever found them."""
+    from allocsolve.solvers.fair import partial
+
+    exact = partial.solve_in_box
+    monkeypatch.setattr(partial, "solve_in_box", lambda rest, **_: exact(rest, 1e-3))
+    result = allocsolve.solve(PROBLEM, objective="partial_allocation", threads=1)
+    assert result.status == "FEASIBLE"
+    assert any("Nash allocations" in warning for warning in result.warnings)
