@@ -85,6 +85,9 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         return finished(control, info, Termination.FINISHED, warnings=(warning,))
     if goal_name(problem) == "envy_free_efficiency" and not _is_uniform(problem):
         return finished(control, info, Termination.FINISHED, warnings=(_STRICT,))
+    if run.status is ConicStatus.INACCURATE:
+        warning = f"{run.solver} did not reach its tolerances"
+        return finished(control, info, Termination.FINISHED, warnings=(warning,))
     return Outcome(Proof.OPTIMAL, Termination.FINISHED, info)
 
 
