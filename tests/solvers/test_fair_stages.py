@@ -83,7 +83,7 @@ def test_many_jobs_keep_the_bound_and_the_proof(kind: str) -> None:
     assert (np.diff(levels) >= 0).all()
 
 
-@pytest.mark.parametrize("kind", SETS)
+@pytest.mark.parametrize("kind", ["large gangs", "one type", "uneven"])
 def test_level_by_level_agrees(kind: str) -> None:
     """The plain way, a program of cvxpy for each level, ends at the same levels."""
     problem = _draw(kind, 14, 3, 7, 2.0)
