@@ -41,6 +41,9 @@ from allocsolve.models.fair.utility import loads, time_used
 
 __all__ = ["Residuals", "kkt_residuals"]
 
+_LEVEL = 1e-9
+"""Relative difference of ratios that counts as none."""
+
 
 @dataclass(frozen=True)
 class Residuals:
@@ -254,15 +257,20 @@ def _levels(case: _Case) -> _Rule:
 
 
 def _finish_times(case: _Case) -> _Rule:
-    """Ask for ``U_i >= remaining / (r isolated - elapsed)`` at a ratio r."""
+    """Ask for ``U_i >= remaining / (r isolated - elapsed)`` at a ratio r.
+
+    The ratio of a job with nothing left is fixed; where it is the largest, no price is due.
+    """
     problem = case.answer.problem
     jobs, rows = problem.arrays.jobs, case.rows
     left, alone_time = jobs.remaining[rows], isolated(problem.arrays, case.settings)[rows]
-    time = evaluate(case.answer, case.name, case.settings) * alone_time - jobs.elapsed[rows]
+    ratio = evaluate(case.answer, case.name, case.settings)
+    fixed = float((jobs.elapsed[rows] / alone_time)[left == 0].max(initial=-np.inf))
+    time = ratio * alone_time - jobs.elapsed[rows]
     with np.errstate(divide="ignore", invalid="ignore"):
         least = np.where(left > 0, left / time, 0.0)
         rises = np.where(left > 0, least * alone_time / time, 0.0)
-    return _Rule(least=least, rises=rises, worth=float((left > 0).any()))
+    return _Rule(least=least, rises=rises, worth=float(ratio > fixed * (1 + _LEVEL)))
 
 
 def _needs(case: _Case) -> _Rule:

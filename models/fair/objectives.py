@@ -90,13 +90,18 @@ def alone(arrays: FairArrays) -> FloatArray:
 
 
 def isolated(arrays: FairArrays, settings: Settings) -> FloatArray:
-    """Return the time of each job with its equal split: as given, else elapsed + remaining/E."""
+    """Return the time of each job with its equal split: as given, else elapsed + remaining/E.
+
+    A job that has neither waited nor anything to do takes no time: its ratio 0/0 counts as 0,
+    for which any time stands, here 1.
+    """
     jobs = arrays.jobs
     missing = np.isnan(jobs.isolated)
     if not missing.any():
         return jobs.isolated
     with np.errstate(divide="ignore", invalid="ignore"):
         alone_time = jobs.elapsed + jobs.remaining / equal_split(arrays, settings)
+    alone_time[(jobs.elapsed == 0) & (jobs.remaining == 0)] = 1.0
     return np.where(missing, alone_time, jobs.isolated)
 
 

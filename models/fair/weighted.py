@@ -185,8 +185,8 @@ def _finish_time(case: _Case) -> float:
     left, elapsed = jobs.remaining[rows], jobs.elapsed[rows]
     alone_time = isolated(case.problem.arrays, case.settings)[rows]
     price = case.unit * left
-    if case.budget <= 0:
-        return np.inf if price.any() else 0.0
+    if case.budget <= 0:  # then time that has passed is what is left to prove
+        return np.inf if price.any() else float((elapsed / alone_time).max())
     ratio = float(((elapsed + price / case.budget) / alone_time).max())
     for _ in range(_STEPS):
         time = np.where(price > 0, ratio * alone_time - elapsed, 1.0)
