@@ -11,10 +11,16 @@ UNCOMPILED = (
     "'allocsolve doctor --compile' does it once"
 )
 
-_PLAIN = 4e-4
+_PLAIN = 8e-4
 """Seconds that plain Python takes for a number of the table of throughputs, all steps together."""
 
 
-def plain_seconds(problem: FairProblem) -> float:
-    """Return how long the loops of a division take in plain Python, roughly."""
-    return _PLAIN * problem.arrays.throughput.size
+def plain_seconds(problem: FairProblem, times: int = 1) -> float:
+    """Return how long the loops of a division take in plain Python, roughly.
+
+    Parameters
+    ----------
+    times
+        How often the division is solved.
+    """
+    return _PLAIN * problem.arrays.throughput.size * times
