@@ -32,6 +32,15 @@ _WIDTH = 3.0
 _LARGE_SAMPLE = 0.8
 """Part of the jobs from which on a sample saves nothing."""
 
+_MANY = 4
+"""Jobs left in a box, in sizes of a sample, from which on it is narrowed before the last digits."""
+
+_ROUGH = 1e-4
+"""Tolerance of prices that are only the centre of another box."""
+
+_NARROW = 5e-3
+"""Half the width of a box around such prices, relative to them."""
+
 _ROUNDS = 10
 _NONE = np.zeros(0)
 
@@ -80,6 +89,13 @@ class _Corner:
         inside = bool(above.all() and (found.prices <= box.high).all())
         return inside and (box.gains or abs(found.level - self.level) <= self.span)
 
+    def narrow(self, found: Found) -> None:
+        """Keep near prices that hold for all jobs, but for their last digits."""
+        self.radius = np.minimum(self.radius, _NARROW * found.prices + 1e-3 * self.radius)
+        self.span = min(self.span, _NARROW * found.level)
+        self.prices = np.maximum(found.prices, 0.0)
+        self.level = found.level
+
     def move(self, found: Found) -> None:
         self.radius = np.maximum(self.radius * 0.5, abs(found.prices - self.prices) * 0.7)
         self.span = max(self.span * 0.5, abs(found.level - self.level) * 0.7)
@@ -112,7 +128,7 @@ class _Reduction:
         if corner is None:
             return None
         n, _ = self.division.size
-        room = np.empty(n, dtype=np.int64)
+        room, narrowed = np.empty(n, dtype=np.int64), False
         for _ in range(_ROUNDS):
             if self.stop() is not None:
                 break
@@ -122,10 +138,17 @@ class _Reduction:
             if self.gains and len(kept) < n and (rest <= 0).any():
                 corner.radius = corner.radius * np.where(rest <= 0, 10, 2)
                 continue
-            found = self._solve_rest(kept, rest, box, corner)
-            if corner.holds(box, found) or len(kept) == n:
+            many = len(kept) > max(n // 2, _MANY * self.small)  # all at once, by many steps
+            rough = many and not narrowed and self.tolerance < _ROUGH
+            found = self._solve_rest(kept, rest, box, corner, rough=rough)
+            inside = corner.holds(box, found)
+            if rough and (inside or len(kept) == n):
+                narrowed = True
+                corner.narrow(found)
+            elif inside or len(kept) == n:
                 return self._recover(kept, found)
-            corner.move(found)
+            else:
+                corner.move(found)
         return None
 
     def _sort(self, box: Box, room: IntArray) -> int:
@@ -155,17 +178,22 @@ class _Reduction:
         worth = float(found.prices @ self.scale)
         if not self.gains and worth < 1e-6 * found.level:
             return None  # a few jobs bound the level alone: there are no prices to use
-        width = _WIDTH * np.sqrt((1 - chance[kept]).sum()) / max(self.small, n // 16)
+        width = _WIDTH * np.sqrt((1 - chance[kept]).sum()) / self._sample_size()
         radius = width * np.maximum(found.prices, 1e-2 * worth / self.scale.sum())
         return _Corner(found.prices, found.level, radius, width * found.level)
 
+    def _sample_size(self) -> int:
+        """Return how many jobs are drawn: more give a narrower box, up to what that saves."""
+        n, _ = self.division.size
+        return max(self.small, n // 16, min(n // 5, 20_000))
+
     def _chances(self) -> FloatArray:
         """Return how likely each job is in the sample: like its part of gains and load."""
-        division, (n, _) = self.division, self.division.size
+        division = self.division
         part = division.gang / division.gang.sum()
         if self.gains:
             part = 0.5 * (self.gain / self.gain.sum() + part)
-        wanted = max(self.small, n // 16)
+        wanted = self._sample_size()
         times = float(wanted)
         for _ in range(6):
             chance: FloatArray = np.minimum(1.0, times * part)
@@ -176,8 +204,10 @@ class _Reduction:
             chance[np.argpartition(most, 20)[:20]] = 1
         return chance
 
-    def _solve_rest(self, kept: IntArray, rest: FloatArray, box: Box, corner: _Corner) -> Found:
-        """Solve what is left of the division inside a box."""
+    def _solve_rest(
+        self, kept: IntArray, rest: FloatArray, box: Box, corner: _Corner, *, rough: bool
+    ) -> Found:
+        """Solve what is left of the division inside a box, roughly if it is to be narrowed."""
         n, m = self.division.size
         small = self._rest(kept, rest)
         size = small.size[0]
@@ -186,7 +216,7 @@ class _Reduction:
         tolerance = 0.3 * self.tolerance
         if self.gains and small.gain is not None:
             tolerance *= float(self.gain.sum() / small.gain.sum())
-        tolerance = max(1e-13, tolerance)
+        tolerance = _ROUGH if rough else max(1e-13, tolerance)
         if len(kept) > n // 2 or len(kept) <= 2 * self.small:
             start = _start_at(small, corner.prices, corner.level)
             return solve_interior(small, tolerance, start, self.stop)
