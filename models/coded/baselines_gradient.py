@@ -13,7 +13,6 @@ of at least s + 1 nodes with the same partitions, here nodes of similar speed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
@@ -52,18 +51,27 @@ class GradientJob:
         self.copies = needed_units(problem.task)
         self.caps = [int(cap) for cap in problem.arrays.capacity.tolist()]
         arrays, times = problem.arrays, mean_times(problem)
-        with np.errstate(divide="ignore"):
-            self._unit = np.where(arrays.speed > 0, times / arrays.speed, np.inf)
-        self._start = arrays.startup + arrays.message / self.task.messages
-        self._draw = times
+        self._start = (arrays.startup + arrays.message / self.task.messages).tolist()
+        if problem.scaling == "additive":
+            self._unit, self._draw = arrays.row_time.tolist(), times.tolist()
+        else:
+            with np.errstate(divide="ignore"):
+                unit = np.where(arrays.speed > 0, times / arrays.speed, np.inf)
+            self._unit, self._draw = unit.tolist(), [0.0] * len(times)
 
     def time(self, node: int, load: int) -> float:
         """Return the mean time of a node for a load."""
-        start = float(self._start[node])
-        if self.problem.scaling == "additive":
-            draw = float(self._draw[node])
-            return start + load * float(self.problem.arrays.row_time[node]) + draw
-        return start + load * float(self._unit[node])
+        return float(self._start[node] + load * self._unit[node] + self._draw[node])
+
+    def times(self) -> FloatArray:
+        """Return all finite times at which a node completes a partition, rising, float64 (k,)."""
+        found = [np.zeros(0)]
+        for i, cap in enumerate(self.caps):
+            # As in `time`, to the last bit: what is found here is compared with it.
+            loads = np.arange(1, cap + 1)
+            found.append(self._start[i] + loads * self._unit[i] + self._draw[i])
+        times = np.unique(np.concatenate(found))
+        return np.asarray(times[np.isfinite(times)])
 
     def most(self, time: float) -> list[int]:
         """Return how many partitions each node can work through within a time."""
@@ -129,17 +137,14 @@ def mean_times(problem: CodedProblem) -> FloatArray:
 
 def _aware(job: GradientJob) -> Iterator[CodedAnswer]:
     """Yield the answer of least worst time, by bisection over the times that can be it."""
-    times = sorted(
-        {job.time(i, load) for i, cap in enumerate(job.caps) for load in range(1, cap + 1)}
-    )
-    times = [time for time in times if time < math.inf]
+    times = job.times()
     low, high = 0, len(times)
     while low < high:
         middle = (low + high) // 2
-        enough = _fits(job, times[middle])
+        enough = _fits(job, float(times[middle]))
         low, high = (low, middle) if enough else (middle + 1, high)
     if low < len(times):
-        parts = job.place(job.most(times[low]))
+        parts = job.place(job.most(float(times[low])))
         assert parts is not None
         yield job.answer(parts, "heterogeneity_aware")
 

@@ -96,15 +96,20 @@ class _Run:
         return cost
 
     def bound(self) -> bool:
-        """Raise the bound of the worst case; tell whether no answer means that there is none."""
+        """Raise the bound of the worst case; tell whether no answer means that there is none.
+
+        Without data locality the cheapest loads by a time are known; a flow does not see prices.
+        """
         aware = self.values["heterogeneity_aware"]
         limits, holds = self.problem.limits, self.problem.arrays.holds
         if self.problem.objective_name != "worst_case":
             return False
-        if aware is not None and limits.budget is None:
+        if limits.budget is not None and holds is not None:
+            return False
+        if aware is not None:
             detail = "no partition can be completed on enough nodes before"
             self.control.raise_bound(RealBound(aware, "bisection over loads", detail))
-        return limits.budget is None or holds is None
+        return True
 
     def improve_loads(self) -> None:
         """Exchange partitions between nodes under a code from which all but s nodes decode."""

@@ -8,7 +8,6 @@ the steps before are kept.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -84,10 +83,7 @@ class _Run:
 
     def place(self) -> None:
         """Find the least time, then run the programs of the ties; offer what the last one found."""
-        times = sorted(
-            {self.job.time(i, k) for i, cap in enumerate(self.job.caps) for k in range(1, cap + 1)}
-        )
-        times = [time for time in times if time < math.inf]
+        times = self.job.times().tolist()
         low, high = 0, len(times)
         found: Parts | None = None
         while low < high:

@@ -109,13 +109,23 @@ def test_too_many_stragglers_have_no_answer() -> None:
     assert "needed on 4 nodes" in result.certificate.reason.sentence()
 
 
-def test_a_budget_is_kept() -> None:
-    """Fast nodes are dear here: with little money the job takes longer."""
+@pytest.mark.parametrize("budget", [15, 17, 24, 40])
+def test_a_budget_is_kept(budget: int) -> None:
+    """Fast nodes are dear here: the least time that the money allows is found and proven."""
     nodes = [Node(id=str(i), speed=1 + i, cost=1 + 2 * i) for i in range(4)]
-    problem = _gradient([1], 4, 1).replace(nodes=nodes)
-    rich = _solve(problem)
-    poor = _solve(problem.replace(limits=Limits(budget=24)))
-    assert poor.objective.value > rich.objective.value
+    problem = _gradient([1], 4, 1).replace(nodes=nodes, limits=Limits(budget=budget))
+    best = min(
+        (
+            max(load / (1 + i) for i, load in enumerate(loads))
+            for loads in itertools.product(range(5), repeat=4)
+            if sum(loads) >= 8 and sum((1 + 2 * i) * x for i, x in enumerate(loads)) <= budget
+        ),
+        default=math.inf,
+    )
+    result = _solve(problem)
+    assert result.status is (Status.OPTIMAL if math.isfinite(best) else Status.INFEASIBLE)
+    if math.isfinite(best):
+        assert result.objective.value == pytest.approx(best)
 
 
 def test_means_are_never_worse_than_a_rule() -> None:
