@@ -137,22 +137,16 @@ def _solved(method: str, name: str) -> CodedResult:
 
 @pytest.mark.parametrize(("method", "name"), PAIRS)
 def test_answers_pass_the_checker_with_their_claims(method: Method, name: str) -> None:
-    """Value, bound, status and reason must be what the checker finds on its own."""
+    """Value, status and reason must be what the checker finds; no bound is beyond the value."""
     result = _solved(method.name, name)
     assert result.status is not Status.ERROR, result.warnings
     assert result.termination is Termination.FINISHED
     if result.status is not Status.UNKNOWN:
         assert allocsolve.check(PROBLEMS[name], result).violations == ()
-
-
-@pytest.mark.parametrize(("method", "name"), PAIRS)
-def test_bounds_are_on_the_right_side(method: Method, name: str) -> None:
-    """A bound beyond the value of a checked answer proves that the method is wrong."""
-    objective = _solved(method.name, name).objective
-    if objective.known is None or objective.bound is None:
-        return
-    sign = -1 if objective.sense is Sense.MAX else 1
-    assert sign * objective.bound <= sign * objective.value + 1e-8 * abs(objective.value)
+    objective = result.objective
+    if objective.known is not None and objective.bound is not None:
+        sign = -1 if objective.sense is Sense.MAX else 1
+        assert sign * objective.bound <= sign * objective.value + 1e-8 * abs(objective.value)
 
 
 @pytest.mark.parametrize(("method", "name"), PAIRS)
