@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 import pytest
 
+from allocsolve.models.coded import bounds
 from allocsolve.models.coded.answer import CodedAnswer
-from allocsolve.models.coded.bounds import Adaptive, Ceiling, Rateless, lower_mean
+from allocsolve.models.coded.bounds import Adaptive, Ceiling, Rateless, lower_mean, lower_quantile
 from allocsolve.models.coded.data import MatVec, Node
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.law import completion_law
@@ -25,9 +26,9 @@ SMOOTH = [
 ]
 
 
-def _problem(laws: list[Law]) -> CodedProblem:
+def _problem(laws: list[Law], rows: int = NEED) -> CodedProblem:
     nodes = [Node(id=str(i), runtime=law) for i, law in enumerate(laws)]
-    return CodedProblem(task=MatVec(rows=NEED), nodes=nodes)
+    return CodedProblem(task=MatVec(rows=rows), nodes=nodes)
 
 
 def _all_loads(nodes: int) -> list[tuple[int, ...]]:
@@ -40,18 +41,33 @@ def test_no_loads_are_above_a_ceiling(laws: list[Law]) -> None:
     """A ceiling below the best loads would prove what is false; one block of all is exact."""
     problem = _problem(laws)
     domain, times = Domain.of(problem), np.array([0.9, 1.7, 2.6, 4.1, 7.0])
-    reached = np.array(
-        [
-            1 - completion_law(problem, CodedAnswer.of(loads)).survival(times)
-            for loads in _all_loads(len(laws))
-        ]
-    )
+    known = [completion_law(problem, CodedAnswer.of(loads)) for loads in _all_loads(len(laws))]
+    reached = np.array([1 - law.survival(times) for law in known])
     exact, loose = Adaptive(problem, domain), Adaptive(problem, domain)
     loose.effort = 0.0
     exact.effort = 1e9
     assert exact.reach(times) == pytest.approx(reached.max(axis=0), abs=1e-12)
     assert (loose.reach(times) >= exact.reach(times) - 1e-12).all()
-    assert (Rateless(problem, domain).reach(times) >= reached.max(axis=0) - 1e-12).all()
+    rateless = Rateless(problem, domain)
+    assert (rateless.reach(times) >= reached.max(axis=0) - 1e-12).all()
+    mean = min(law.mean for law in known)
+    quantile = min(law.quantile(0.9) for law in known)
+    marks = known[-1].quantiles(np.linspace(0.01, 0.99, 50).tolist())
+    for ceiling in (exact, loose, rateless):
+        assert 0 < lower_mean(ceiling, marks) <= mean
+        assert 0 < lower_quantile(ceiling, 0.9, quantile) <= quantile
+
+
+def test_a_ceiling_in_larger_units_is_higher(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where work is counted coarsely to save time, the bound may only get weaker."""
+    problem = _problem(SMOOTH, 30)
+    times = np.linspace(3, 20, 9)
+    fine = [kind(problem, Domain.of(problem)).reach(times) for kind in (Adaptive, Rateless)]
+    monkeypatch.setattr(bounds, "_STEPS", 5e3)
+    coarse = [kind(problem, Domain.of(problem)).reach(times) for kind in (Adaptive, Rateless)]
+    for exactly, roughly in zip(fine, coarse, strict=True):
+        assert (roughly >= exactly - 1e-12).all()
+        assert (roughly > exactly + 1e-3).any()
 
 
 @pytest.mark.parametrize("kind", [Adaptive, Rateless])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -208,33 +207,6 @@ def _drawn(seed: int, draws: int) -> Scenarios:
     return Scenarios(samples=times.round(3).tolist())
 
 
-@pytest.mark.parametrize("goal", GOALS[1:3])
-def test_programs_over_draws_are_exact(goal: ObjectiveSpec) -> None:
-    """What the program proves about listed draws is what enumeration finds."""
-    problem = CodedProblem(
-        task=MatVec(rows=4),
-        nodes=[Node(id=c) for c in "abc"],
-        scenarios=_drawn(1, 30),
-        objective=goal,
-    )
-    result = _solve(problem, "milp")
-    assert result.status is Status.OPTIMAL
-    assert result.objective.value == pytest.approx(_best(problem, 4), rel=1e-8)
-
-
-def test_a_promise_on_a_sample_stands_beside_the_true_value() -> None:
-    """With laws the program sees a sample: its promise is reported, the value is the true one."""
-    goal = ObjectiveSpec(name="deadline_probability", deadline=6)
-    result = _solve(_problem(12, FOUR, objective=goal), "milp", options={"draws": "40"})
-    promise = result.solver.options["in_sample"]
-    assert isinstance(promise, float)
-    assert promise != pytest.approx(result.objective.value)
-    assert result.objective.bound is not None  # of the true laws
-    assert result.objective.bound >= result.objective.value
-    assert "true laws" in str(result.certificate.bound_source)
-    assert result.status is Status.FEASIBLE
-
-
 @pytest.mark.parametrize("goal", GOALS[:3])
 def test_draws_are_searched_and_tried_on_the_other_half(goal: ObjectiveSpec) -> None:
     """Loads that only suit the draws that they were chosen on must be recognised."""
@@ -300,13 +272,11 @@ def test_the_same_run_gives_the_same_document() -> None:
 
 
 @pytest.mark.parametrize("limit", [0.05, 0.6])
-def test_the_time_limit_holds(limit: float) -> None:
-    """A large fleet is interrupted in the midst of its loops, with an answer."""
-    problem = _problem(400, M10 * 4)
-    began = time.monotonic()
-    result = allocsolve.solve(problem, time_limit=limit, threads=1)
-    assert time.monotonic() - began < limit + 5
-    assert result.termination in (Termination.TIME_LIMIT, Termination.FINISHED)
+def test_a_search_that_is_cut_short_has_an_answer(limit: float) -> None:
+    """A large fleet is interrupted in the midst of its loops, and the result says so."""
+    result = allocsolve.solve(_problem(400, M10 * 4), time_limit=limit, threads=1)
+    assert result.termination is Termination.TIME_LIMIT
+    assert result.status is Status.FEASIBLE
 
 
 @pytest.mark.parametrize("rule", ["uniform", "hcmm_ceil", "load_balanced_scaled", "replication"])
