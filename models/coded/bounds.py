@@ -52,9 +52,16 @@ _TURNS = 8
 """Turns in which times are looked at, so that a bound that is cut short is known everywhere."""
 
 _POINTS = 200
+"""Times of a lower sum, about."""
+
 _CHUNK = 5e7
+"""Steps of compiled loops between two looks at the limits."""
+
 _PRICES = (0.25, 0.5, 1.0, 2.0)
+"""What a whole limit is worth as a probability; of the bounds the lowest counts."""
+
 _ROUNDING = 1e-12
+"""By so much a bound is weaker than computed."""
 
 
 class Ceiling(ABC):

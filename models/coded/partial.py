@@ -31,7 +31,9 @@ from allocsolve.models.coded.problem import CodedProblem
 
 __all__ = ["Draws", "draws_of", "floor_loss", "fluid_split", "rounded"]
 
-_ROUNDS = 40
+_ROUNDS, _IDLE = 40, 2
+"""Steps of the fixed point at most, and those without a gain after which it ends."""
+
 _TINY = 1e-300
 _CLOSE = 1e-5
 """Relative difference of mean times on draws that does not count."""
@@ -39,7 +41,6 @@ _CLOSE = 1e-5
 _SHORT = 1e-9
 """Relative length of an interval of times that is not halved any more."""
 
-_IDLE = 2
 _LEVELS = 25
 """Halvings of the interval of the worth of a row; what is left over is dealt out evenly."""
 

@@ -24,9 +24,17 @@ from allocsolve.models.nodes import Bimodal, Deterministic, Empirical, Mixture
 __all__ = ["DirectScores", "QuickScores", "Scores"]
 
 _RANKS = (0.001, 0.02, 0.1, 0.25, 0.4, 0.55, 0.7, 0.82, 0.91, 0.97, 0.995, 0.9999)
+"""Quantiles between which the grid of a mean has its rules of integration."""
+
 _POINTS = 6
+"""Points of each rule."""
+
 _DOUBLINGS = 12
+"""Rules beyond the last quantile, each twice as long, where high quantiles are infinite."""
+
 _SLICES = 300
+"""Slices of equal width for survival functions that are stairs."""
+
 _ATOMIC = (Deterministic, Bimodal, Empirical, Mixture)
 
 _BEFORE = 1e-9

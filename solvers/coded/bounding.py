@@ -15,6 +15,7 @@ from allocsolve.solvers.coded.ground import Ground
 __all__ = ["bound_cost"]
 
 _MARKS = 160
+"""Quantiles of the answer at which the lower sum of a mean has its points."""
 
 
 def bound_cost(ground: Ground) -> None:

@@ -30,11 +30,16 @@ from allocsolve.solvers.ending import finished, infeasible, own_solver
 __all__ = ["enumerate_all", "is_small", "solve"]
 
 _POINTS = 400
+"""Times of the lower sum of a mean, at most."""
+
 _CLOSE = 5e-9
 """Relative improvement that is not looked for."""
 
 _SMALL = 1e8
+"""Loads, nodes alike counted once, up to which all of them are looked at without being asked to."""
+
 _MOST_BYTES = 2e8
+"""Memory of the dynamic program; of a larger job fewer times are looked at."""
 
 
 def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:

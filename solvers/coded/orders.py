@@ -34,12 +34,17 @@ _ALL = 1500
 """Orders up to which all are looked at."""
 
 _MOST_SCORES = 1500
+"""Orders that a search scores at most, and fewer the longer a score takes."""
+
 _WORK = 3e9
 """Steps of all scores together, about a nanosecond each."""
 
 _OVERHEAD = 4e6
-_POINTS = 24
-_EVALUATIONS = 1500
+"""Steps that a score costs outside of the law itself."""
+
+_POINTS, _EVALUATIONS = 24, 1500
+"""Times at which a score of a mean, and an exact value, ask for P(T > t)."""
+
 _NEAR, _FINALISTS = 2e-3, 24
 """Orders with scores this close to the best one, so many at most, are decided exactly."""
 

@@ -41,7 +41,10 @@ __all__ = ["ProgramAnswer", "Stopped", "solve_program"]
 
 _GRID = 10**6
 """Largest denominator of a part that is taken for exact; others become decimals."""
+
 _SAME = 1e-11
+"""Difference up to which a fraction and what the engine says are the same."""
+
 _DECIMALS = 10**13
 
 
