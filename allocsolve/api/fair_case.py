@@ -17,7 +17,7 @@ from allocsolve.models.fair.check import check
 from allocsolve.models.fair.claims import check_claims
 from allocsolve.models.fair.data import Goal
 from allocsolve.models.fair.kkt import kkt_residuals
-from allocsolve.models.fair.objectives import counted, evaluate, sense_of
+from allocsolve.models.fair.objectives import evaluate, gap_scale, sense_of
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.reasons import find_reason
 from allocsolve.models.fair.settings import OBJECTIVE_NAMES, SETTING_NAMES
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from allocsolve.models.fair.settings import Settings
 
 __all__ = ["FairCase"]
-
-_NASH = ("nash", "nash_sharing_incentive")
 
 
 class FairCase(RealCase[FairProblem, FairAnswer]):
@@ -123,7 +121,4 @@ class FairCase(RealCase[FairProblem, FairAnswer]):
     @property
     def gap_scale(self) -> float | None:
         """The sum of the weights for Nash welfare, whose value is a sum of logarithms."""
-        if self.objective not in _NASH:
-            return None
-        arrays = self.problem.arrays
-        return float(arrays.weight[counted(arrays)].sum()) or None
+        return gap_scale(self.problem, self.objective) or None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
 from allocsolve.models.fair.columns import JobColumns
 
 __all__ = ["FairArrays"]
+
+ArrayT = TypeVar("ArrayT", BoolArray, FloatArray)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +80,7 @@ class FairArrays:
     @cached_property
     def pair_throughput(self) -> FloatArray:
         """float64 (q, m, 2), progress of the two jobs of each pair while they share."""
-        return _fixed_float(self.pair_rates[self.pair_kind])
+        return _fixed(self.pair_rates[self.pair_kind])
 
     @cached_property
     def exchanges(self) -> BoolArray:
@@ -123,14 +126,9 @@ class FairArrays:
             if len(line):
                 weight[line] = 0.0
                 weight[line[np.argmin(self.jobs.arrival[line])]] = self.entity_weight[k]
-        return _fixed_float(weight)
+        return _fixed(weight)
 
 
-def _fixed(array: BoolArray) -> BoolArray:
-    array.setflags(write=False)
-    return array
-
-
-def _fixed_float(array: FloatArray) -> FloatArray:
+def _fixed(array: ArrayT) -> ArrayT:
     array.setflags(write=False)
     return array

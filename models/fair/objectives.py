@@ -20,6 +20,7 @@ from allocsolve.models.fair.arrays import FairArrays
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.settings import Settings
 from allocsolve.models.fair.split import equal_split
+from allocsolve.models.fair.utility import loads
 from allocsolve.models.result import Sense, relative_gap
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "counted",
     "evaluate",
     "gap",
+    "gap_scale",
     "has_deadlines",
     "isolated",
     "levels",
@@ -36,6 +38,7 @@ __all__ = [
     "required",
     "scale",
     "sense_of",
+    "spread",
 ]
 
 _Value = Callable[[FairAnswer, Settings], float]
@@ -70,6 +73,13 @@ class FairObjective:
 def counted(arrays: FairArrays) -> IntArray:
     """Return the positions of the jobs that objectives count."""
     return np.flatnonzero(arrays.reachable & (arrays.weight > 0))
+
+
+def spread(rows: IntArray, values: FloatArray, count: int) -> FloatArray:
+    """Return the values of some of so many jobs as those of all, float64 (count,), else 0."""
+    every = np.zeros(count)
+    every[rows] = values
+    return every
 
 
 def alone(arrays: FairArrays) -> FloatArray:
@@ -181,11 +191,17 @@ def gap(problem: FairProblem, name: str, value: float, bound: float) -> float:
     ``(bound - value) / sum w`` for the two Nash objectives, where it is the mean distance of
     the logarithms; otherwise relative to the larger of the two.
     """
-    if name in ("nash", "nash_sharing_incentive"):
-        arrays = problem.arrays
-        total = float(arrays.weight[counted(arrays)].sum())
-        return (bound - value) / total if total else 0.0
-    return relative_gap(value, bound)
+    total = gap_scale(problem, name)
+    if total is None:
+        return relative_gap(value, bound)
+    return (bound - value) / total if total else 0.0
+
+
+def gap_scale(problem: FairProblem, name: str) -> float | None:
+    """Return the sum of the weights where gaps are relative to it, None for other objectives."""
+    if name not in ("nash", "nash_sharing_incentive"):
+        return None
+    return float(problem.arrays.weight[counted(problem.arrays)].sum())
 
 
 def _counted(answer: FairAnswer) -> tuple[IntArray, FloatArray, FloatArray]:
@@ -246,10 +262,7 @@ def _total(answer: FairAnswer, settings: Settings) -> float:  # noqa: ARG001
 
 def _cost(answer: FairAnswer, settings: Settings) -> float:
     arrays = answer.problem.arrays
-    held = arrays.gang @ answer.shares
-    if answer.pair_shares is not None:
-        held = held + arrays.gang[arrays.pair_jobs[:, 0]] @ answer.pair_shares
-    spent = float(arrays.cost @ held)
+    spent = float(arrays.cost @ loads(arrays, answer.shares, answer.pair_shares))
     if has_deadlines(answer.problem):
         return spent
     gained = _total(answer, settings)

@@ -16,7 +16,14 @@ from types import MappingProxyType
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
-from allocsolve.models.fair.objectives import counted, has_deadlines, isolated, required, scale
+from allocsolve.models.fair.objectives import (
+    counted,
+    has_deadlines,
+    isolated,
+    required,
+    scale,
+    spread,
+)
 from allocsolve.models.fair.pair_prices import pair_margin
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.responses import offers_of, unit_prices
@@ -82,16 +89,10 @@ def weighted_bound(
         unit = np.minimum(unit, job_prices[rows])
     time_price = np.where(capped, time_prices[rows], 0.0)
     paid = prices if spent is None else prices + spent
-    unit = unit * _fitting(problem, paid, _spread(rows, time_price, len(arrays.gang)), rows, unit)
+    unit = unit * _fitting(problem, paid, spread(rows, time_price, len(arrays.gang)), rows, unit)
     budget = float(prices @ arrays.capacity + time_price.sum())
     value = _BOUNDS[name](_Case(problem, chosen, rows, unit, budget, time_price))
     return np.inf if np.isnan(value) else value
-
-
-def _spread(rows: IntArray, values: FloatArray, count: int) -> FloatArray:
-    spread = np.zeros(count)
-    spread[rows] = values
-    return spread
 
 
 def _fitting(
@@ -105,7 +106,7 @@ def _fitting(
     arrays = problem.arrays
     if not len(arrays.pair_jobs):
         return 1.0
-    every = _spread(rows, unit, len(arrays.gang))
+    every = spread(rows, unit, len(arrays.gang))
     return min(pair_margin(arrays, every, prices, time_prices), 1.0)
 
 

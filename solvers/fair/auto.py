@@ -19,8 +19,9 @@ from allocsolve.solvers.fair.level_core import solve_level
 from allocsolve.solvers.fair.presenting import goal_name
 from allocsolve.solvers.fair.price_box import solve_in_box
 from allocsolve.solvers.fair.program import Division, Found
+from allocsolve.solvers.fair.rows import LEVELS, WELFARE
 from allocsolve.solvers.fair.settings import objective_options, read_words
-from allocsolve.solvers.fair.structured import LEVELS, WELFARE, answer_by
+from allocsolve.solvers.fair.structured import answer_by
 from allocsolve.solvers.loading import loops
 
 __all__ = ["SETTINGS", "solve"]

@@ -9,15 +9,11 @@ from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.certificates import TIGHT
 from allocsolve.models.fair.objectives import counted, require_columns
 from allocsolve.models.fair.problem import FairFeature, FairProblem
+from allocsolve.models.fair.settings import LEXICOGRAPHIC
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, Proof, RealControl
 from allocsolve.solvers.ending import finished, infeasible
-from allocsolve.solvers.engines.conic import (
-    SOLVERS,
-    ConicStatus,
-    load,
-    solve_program,
-)
+from allocsolve.solvers.engines.conic import SOLVERS, ConicStatus, load, solve_program
 from allocsolve.solvers.fair.conflict import find_conflict
 from allocsolve.solvers.fair.convex_leximin import level_by_level, program_info
 from allocsolve.solvers.fair.linear import refuse_free_types
@@ -57,7 +53,7 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     from allocsolve.models.fair.convex import PROGRAMS
 
     _refuse(problem)
-    if goal_name(problem) in ("leximin", "dominant_resource"):
+    if goal_name(problem) in LEXICOGRAPHIC:
         return level_by_level(problem, control, wanted)
     control.phase("building the convex program")
     program, decode = PROGRAMS[goal_name(problem)](problem)

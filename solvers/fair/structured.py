@@ -6,10 +6,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from allocsolve.models.arrays import FloatArray
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.certificates import ceilings, price_bound
-from allocsolve.models.fair.objectives import counted, evaluate, isolated, require_columns
+from allocsolve.models.fair.objectives import (
+    counted,
+    evaluate,
+    isolated,
+    require_columns,
+    spread,
+)
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, RealControl
@@ -22,13 +27,10 @@ from allocsolve.solvers.fair.program import Division, Found
 from allocsolve.solvers.fair.settings import objective_options
 from allocsolve.solvers.loading import loops
 
-__all__ = ["LEVELS", "WELFARE", "answer_by", "nothing_to_divide", "offer_nothing", "run_by"]
+__all__ = ["answer_by", "nothing_to_divide", "offer_nothing", "run_by"]
 
 Core = Callable[[Division], Found]
 """Finds the optimum of a division."""
-
-WELFARE = ("nash", "nash_sharing_incentive", "alpha_fair")
-LEVELS = ("max_min", "makespan", "equal_throughput", "finish_time_fairness")
 
 _ROUNDS = 30
 _SETTLED = 1e-11
@@ -121,7 +123,7 @@ def _finish_times(core: Core, problem: FairProblem, control: RealControl[FairAns
     ratio = float(((elapsed + left / ceilings(problem)[rows]) / alone_time).max())
     for _ in range(_ROUNDS):
         time = np.where(left > 0, ratio * alone_time - elapsed, 1.0)
-        form = level_form(problem, _spread(rows, left / time, len(arrays.gang)))
+        form = level_form(problem, spread(rows, left / time, len(arrays.gang)))
         found = core(form.division)
         answer = form.answer(found, _slope(form, found))
         offer(answer, control, "levels", bounds=False)
@@ -152,9 +154,3 @@ def _slope(form: Form, found: Found) -> float:
     time = np.where(left > 0, ratio * alone_time - elapsed, 1.0)
     rise = float(each @ (left * alone_time / time**2))
     return 1 / rise if rise > 0 else 1.0
-
-
-def _spread(rows: np.ndarray, values: FloatArray, count: int) -> FloatArray:
-    spread = np.zeros(count)
-    spread[rows] = values
-    return spread
