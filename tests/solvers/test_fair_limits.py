@@ -8,6 +8,7 @@ import allocsolve
 from allocsolve.models.fair.answer import FairResult
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.settings import OBJECTIVE_NAMES
+from allocsolve.solvers.fair.price_box import solve_in_box
 
 PROBLEM = FairProblem.from_arrays(
     [[10, 1], [6, 3]], [1, 2], cost=[1, 2], columns={"remaining": [3.0, 4.0]}
@@ -49,10 +50,9 @@ def test_floors_out_of_reach(method: str, status: str) -> None:
 
 def test_a_truthful_answer_needs_exact_nash_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of shares that are far from the Nash ones are no optimum, whoever found them."""
-    from allocsolve.solvers.fair import partial
-
-    exact = partial.solve_in_box
-    monkeypatch.setattr(partial, "solve_in_box", lambda rest, **_: exact(rest, 1e-3))
+    monkeypatch.setattr(
+        "allocsolve.solvers.fair.partial.solve_in_box", lambda rest, **_: solve_in_box(rest, 1e-3)
+    )
     result = allocsolve.solve(PROBLEM, objective="partial_allocation", threads=1)
     assert result.status == "FEASIBLE"
     assert any("Nash allocations" in warning for warning in result.warnings)
