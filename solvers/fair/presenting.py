@@ -7,6 +7,7 @@ down, and the prices are turned into a bound by the closed forms of
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -136,10 +137,13 @@ def _certified(answer: FairAnswer, value: float) -> tuple[FairAnswer, float]:
         return answer, first
     second = weighted_bound(problem, name, prices, answer.time_prices, job_prices=answer.job_prices)
     near = abs(gap(problem, name, value, first)) <= PROVED
-    if name in _GAINS and near and not abs(gap(problem, name, value, second)) <= PROVED:
-        times = _best_time_prices(problem, prices)
+    if near and not abs(gap(problem, name, value, second)) <= PROVED and math.isfinite(second):
+        times = _best_time_prices(problem, prices) if name in _GAINS else None
+        if times is not None:
+            second = weighted_bound(problem, name, prices, times)
+        if times is None or not abs(gap(problem, name, value, second)) <= PROVED:
+            return replace(answer, time_prices=None), first  # none are better than wrong ones
         answer = replace(answer, time_prices=times)
-        second = weighted_bound(problem, name, prices, times)
     if sense_of(problem, name) is Sense.MAX:
         return answer, min(first, second)
     return answer, max(first, second) if np.isfinite(second) else first

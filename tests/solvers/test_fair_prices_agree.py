@@ -107,3 +107,17 @@ def test_total_with_a_stock_that_solvers_overlook(objective: str, options: dict[
         time_cap=False,
     )
     sound(problem, objective, **options)
+
+
+def test_a_makespan_is_offered_only_with_time_prices_that_prove_it() -> None:
+    """Time prices that leave more than the tolerance would make the checker refuse an optimum."""
+    random = np.random.default_rng(3)
+    for _ in range(10):
+        n = int(random.integers(3, 9))
+        problem = FairProblem.from_arrays(
+            10.0 ** random.uniform(-4.5, 4.5, (n, 3)),
+            random.integers(1, 4, 3).astype(float),
+            columns={"remaining": random.choice([1.0, 10.0, 1e3], n)},
+        )
+        result = allocsolve.solve(problem, objective="makespan", method="interior_point", threads=1)
+        allocsolve.check(problem, result).raise_if_violated()
