@@ -32,15 +32,6 @@ _WIDTH = 3.0
 _LARGE_SAMPLE = 0.8
 """Part of the jobs from which on a sample saves nothing."""
 
-_MANY = 4
-"""Jobs left in a box, in sizes of a sample, from which on it is narrowed before the last digits."""
-
-_ROUGH = 1e-4
-"""Tolerance of prices that are only the centre of another box."""
-
-_NARROW = 5e-3
-"""Half the width of a box around such prices, relative to them."""
-
 _ROUNDS = 10
 _NONE = np.zeros(0)
 
@@ -89,13 +80,6 @@ class _Corner:
         inside = bool(above.all() and (found.prices <= box.high).all())
         return inside and (box.gains or abs(found.level - self.level) <= self.span)
 
-    def narrow(self, found: Found) -> None:
-        """Keep near prices that hold for all jobs, but for their last digits."""
-        self.radius = np.minimum(self.radius, _NARROW * found.prices + 1e-3 * self.radius)
-        self.span = min(self.span, _NARROW * found.level)
-        self.prices = np.maximum(found.prices, 0.0)
-        self.level = found.level
-
     def move(self, found: Found) -> None:
         self.radius = np.maximum(self.radius * 0.5, abs(found.prices - self.prices) * 0.7)
         self.span = max(self.span * 0.5, abs(found.level - self.level) * 0.7)
@@ -128,7 +112,7 @@ class _Reduction:
         if corner is None:
             return None
         n, _ = self.division.size
-        room, narrowed = np.empty(n, dtype=np.int64), False
+        room = np.empty(n, dtype=np.int64)
         for _ in range(_ROUNDS):
             if self.stop() is not None:
                 break
@@ -138,17 +122,10 @@ class _Reduction:
             if self.gains and len(kept) < n and (rest <= 0).any():
                 corner.radius = corner.radius * np.where(rest <= 0, 10, 2)
                 continue
-            many = len(kept) > max(n // 2, _MANY * self.small)  # all at once, by many steps
-            rough = many and not narrowed and self.tolerance < _ROUGH
-            found = self._solve_rest(kept, rest, box, corner, rough=rough)
-            inside = corner.holds(box, found)
-            if rough and (inside or len(kept) == n):
-                narrowed = True
-                corner.narrow(found)
-            elif inside or len(kept) == n:
+            found = self._solve_rest(kept, rest, box, corner)
+            if corner.holds(box, found) or len(kept) == n:
                 return self._recover(kept, found)
-            else:
-                corner.move(found)
+            corner.move(found)
         return None
 
     def _sort(self, box: Box, room: IntArray) -> int:
@@ -204,10 +181,8 @@ class _Reduction:
             chance[np.argpartition(most, 20)[:20]] = 1
         return chance
 
-    def _solve_rest(
-        self, kept: IntArray, rest: FloatArray, box: Box, corner: _Corner, *, rough: bool
-    ) -> Found:
-        """Solve what is left of the division inside a box, roughly if it is to be narrowed."""
+    def _solve_rest(self, kept: IntArray, rest: FloatArray, box: Box, corner: _Corner) -> Found:
+        """Solve what is left of the division inside a box."""
         n, m = self.division.size
         small = self._rest(kept, rest)
         size = small.size[0]
@@ -216,7 +191,7 @@ class _Reduction:
         tolerance = 0.3 * self.tolerance
         if self.gains and small.gain is not None:
             tolerance *= float(self.gain.sum() / small.gain.sum())
-        tolerance = _ROUGH if rough else max(1e-13, tolerance)
+        tolerance = max(1e-13, tolerance)
         if len(kept) > n // 2 or len(kept) <= 2 * self.small:
             start = _start_at(small, corner.prices, corner.level)
             return solve_interior(small, tolerance, start, self.stop)
