@@ -15,7 +15,6 @@ from allocsolve.models.fair.answer import FairAnswer, FairResult
 from allocsolve.models.fair.bounds import lower_bounds
 from allocsolve.models.fair.check import check
 from allocsolve.models.fair.claims import check_claims
-from allocsolve.models.fair.data import Goal
 from allocsolve.models.fair.kkt import kkt_residuals
 from allocsolve.models.fair.objectives import evaluate, gap_scale, sense_of
 from allocsolve.models.fair.problem import FairProblem
@@ -52,8 +51,7 @@ class FairCase(RealCase[FairProblem, FairAnswer]):
     def __init__(
         self, problem: FairProblem, objective: str | None, options: Mapping[str, str]
     ) -> None:
-        goal = problem.objective or Goal()
-        self.objective = objective or goal.name
+        self.objective = objective or problem.goal.name
         if self.objective not in OBJECTIVE_NAMES:
             raise UsageError(
                 f"unknown objective '{self.objective}'{suggest(self.objective, OBJECTIVE_NAMES)}"

@@ -28,8 +28,7 @@ def max_min(problem: FairProblem) -> Built:
     It serves all objectives that :func:`allocsolve.models.fair.objectives.scale` knows.
     """
     market = Market(problem)
-    name = problem.objective.name if problem.objective else "leximin"
-    part, worth = _parts(market, scale(problem, name, problem.settings))
+    part, worth = _parts(market, scale(problem, problem.goal.name, problem.settings))
     level = cp.Variable()
     return cp.Problem(
         cp.Maximize(level), [*market.constraints, market.utility >= level * part]

@@ -86,7 +86,7 @@ class FairProblem:
             object.__setattr__(self, "pairs", tuple(self.pairs))
         if not isinstance(self.jobs, JobTable):
             object.__setattr__(self, "jobs", tuple(self.jobs))
-        check_goal(self.objective or Goal())
+        check_goal(self.goal)
         object.__setattr__(self, "arrays", _build(self))
         if self.rounds is not None:
             check_rounds(self.rounds, self.types, time_cap=self.time_cap)
@@ -271,9 +271,14 @@ class FairProblem:
         return frozenset(name for name, there in present.items() if there)
 
     @property
+    def goal(self) -> Goal:
+        """The objective that the instance asks for, the default one if it names none."""
+        return self.objective or Goal()
+
+    @property
     def settings(self) -> Settings:
         """The settings that the instance asks for."""
-        return Settings.of(self.objective or Goal())
+        return Settings.of(self.goal)
 
     @cached_property
     def job_index(self) -> Mapping[str, int]:
