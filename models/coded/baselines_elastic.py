@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from allocsolve.models.coded.answer import CodedAnswer, Piece
-from allocsolve.models.coded.baselines_gradient import mean_times
 from allocsolve.models.coded.data import Elastic
 from allocsolve.models.coded.facts import Facts
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.thresholds import needed_units
+from allocsolve.models.coded.worst import mean_times
 from allocsolve.models.exact import exact
 
 __all__ = [

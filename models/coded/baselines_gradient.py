@@ -27,8 +27,9 @@ from allocsolve.models.coded.data import Gradient
 from allocsolve.models.coded.placing import arcs, flow_placement
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.thresholds import needed_units
+from allocsolve.models.coded.worst import mean_times
 
-__all__ = ["GRADIENT_RULES", "GradientJob", "Parts", "mean_times"]
+__all__ = ["GRADIENT_RULES", "GradientJob", "Parts"]
 
 Parts: TypeAlias = Sequence[Sequence[int]]
 
@@ -64,14 +65,16 @@ class GradientJob:
         return float(self._start[node] + load * self._unit[node] + self._draw[node])
 
     def times(self) -> FloatArray:
-        """Return all finite times at which a node completes a partition, rising, float64 (k,)."""
+        """Return all times at which a node completes a partition, rising, float64 (k,).
+
+        The last one is infinite if a node has no mean: then it may take all that it can hold.
+        """
         found = [np.zeros(0)]
         for i, cap in enumerate(self.caps):
             # As in `time`, to the last bit: what is found here is compared with it.
             loads = np.arange(1, cap + 1)
             found.append(self._start[i] + loads * self._unit[i] + self._draw[i])
-        times = np.unique(np.concatenate(found))
-        return np.asarray(times[np.isfinite(times)])
+        return np.unique(np.concatenate(found))
 
     def most(self, time: float) -> list[int]:
         """Return how many partitions each node can work through within a time."""
@@ -125,14 +128,6 @@ class GradientJob:
     def allows(self, answer: CodedAnswer) -> bool:
         """Whether the loads keep the limits of all nodes together."""
         return keeps_totals(self.problem, answer)
-
-
-def mean_times(problem: CodedProblem) -> FloatArray:
-    """Return the mean time of each node per unit of load, float64 (n,)."""
-    scenarios = problem.arrays.scenarios
-    if scenarios is not None:
-        return np.asarray(scenarios.mean(axis=0))
-    return np.array([law.mean() for law in problem.arrays.laws])
 
 
 def _aware(job: GradientJob) -> Iterator[CodedAnswer]:

@@ -121,12 +121,15 @@ def _work(
 ) -> cp_model.LinearExprT:
     """Return the sum of the times of all nodes, in units far below any tolerance.
 
-    The time of a node that works is linear in its load.
+    The time of a node that works is linear in its load; infinite ones do not count.
     """
-    first = [job.time(i, 1) if cap else 0.0 for i, cap in enumerate(most)]
-    each = [job.time(i, 2) - first[i] if cap > 1 else 0.0 for i, cap in enumerate(most)]
+    finite = [math.isfinite(job.time(i, 2)) for i in range(len(most))]
+    first = [job.time(i, 1) if cap and finite[i] else 0.0 for i, cap in enumerate(most)]
+    each = [
+        job.time(i, 2) - first[i] if cap > 1 and finite[i] else 0.0 for i, cap in enumerate(most)
+    ]
     unit = sum(first) + sum(c * e for c, e in zip(most, each, strict=True))
-    scale = _LARGEST / max(unit, 1e-300)
+    scale = _LARGEST / max(unit, 1e-280)  # of times that are all 0 too
     terms = []
     for load, cap, time, step in zip(loads, most, first, each, strict=True):
         if cap:

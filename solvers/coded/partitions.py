@@ -106,7 +106,7 @@ class _Run:
             return False
         if limits.budget is not None and holds is not None:
             return False
-        if aware is not None:
+        if aware is not None and math.isfinite(aware):
             detail = "no partition can be completed on enough nodes before"
             self.control.raise_bound(RealBound(aware, "bisection over loads", detail))
         return True

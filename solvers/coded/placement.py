@@ -8,6 +8,7 @@ the steps before are kept.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -93,7 +94,7 @@ class _Run:
                 break
             low, high = (low, middle) if parts is not None else (middle + 1, high)
             found = found if parts is None else parts
-        if low < len(times):
+        if low < len(times) and math.isfinite(times[low]):
             self.control.raise_bound(RealBound(times[low], "cpsat", "proven by CP-SAT"))
         self.impossible = low == len(times)
         if low == high and found is not None:
