@@ -24,7 +24,7 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 from common import data_folder, machine
-from fair_common import cpu
+from fair_common import cpu, plain_program
 
 import allocsolve
 from allocsolve.models.fair.answer import FairAnswer
@@ -68,13 +68,6 @@ def draw(jobs: int, folder: Path, *, deadlines: bool = False) -> FairProblem:
     return problem
 
 
-def _base(problem: FairProblem) -> tuple[cp.Variable, cp.Expression, list[cp.Constraint]]:
-    arrays = problem.arrays
-    share = cp.Variable(arrays.throughput.shape, nonneg=True)
-    limits = [cp.sum(share, axis=1) <= 1, arrays.gang @ share <= arrays.capacity]
-    return share, cp.sum(cp.multiply(arrays.throughput, share), axis=1), limits
-
-
 def _solved(program: cp.Problem, share: cp.Variable) -> np.ndarray | None:
     try:
         program.solve(solver="CLARABEL", max_threads=1)
@@ -86,7 +79,7 @@ def _solved(program: cp.Problem, share: cp.Variable) -> np.ndarray | None:
 
 def max_min(problem: FairProblem) -> np.ndarray | None:
     """Maximise the least weighted throughput relative to a proportional share."""
-    share, pace, limits = _base(problem)
+    share, pace, limits = plain_program(problem)
     unit = problem.arrays.weight * equal_split(problem.arrays, PROPORTIONAL)
     goal = cp.Maximize(cp.min(cp.multiply(1 / unit, pace)))
     return _solved(cp.Problem(goal, limits), share)
@@ -96,7 +89,7 @@ def _bisect(
     problem: FairProblem, needed: Callable[[float], np.ndarray], most: float, close: float
 ) -> np.ndarray | None:
     """Halve between 0 and ``most`` until the least feasible value is known up to ``close``."""
-    share, pace, limits = _base(problem)
+    share, pace, limits = plain_program(problem)
     need = cp.Parameter(len(problem.arrays.gang), nonneg=True)
     program = cp.Problem(cp.Minimize(0), [*limits, pace >= need])
     low, high, best = 0.0, most, None
@@ -153,7 +146,7 @@ def value_for_money(problem: FairProblem) -> np.ndarray | None:
 def deadlines(problem: FairProblem) -> np.ndarray | None:
     """Minimise cost; while the deadlines contradict each other, drop the soonest one."""
     arrays = problem.arrays
-    share, pace, limits = _base(problem)
+    share, pace, limits = plain_program(problem)
     need = cp.Parameter(len(arrays.gang), nonneg=True)
     spent = cp.sum(cp.multiply(arrays.gang[:, None] * arrays.cost, share))
     program = cp.Problem(cp.Minimize(spent), [*limits, pace >= need])
