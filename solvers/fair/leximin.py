@@ -85,9 +85,10 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         late = control.stopped() or Termination.SOLVER_ERROR
         if backup is None:
             return finished(control, info, late)
-        offer(backup, control, "max_min")
+        offer(backup, control, "max_min", bounds=False)
         return finished(control, info, late, warnings=(_FIRST_ONLY,))
-    offered = offer(_answer(problem, form, stages), control, "leximin")
+    # The bound is one on the first level: it proves nothing of levels that were not raised.
+    offered = offer(_answer(problem, form, stages), control, "leximin", bounds=stages.complete)
     ended_by = control.stopped()
     if not stages.complete:
         warnings = ("the run ended before all levels were found",)

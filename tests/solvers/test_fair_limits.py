@@ -8,6 +8,7 @@ import allocsolve
 from allocsolve.models.fair.answer import FairResult
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.settings import OBJECTIVE_NAMES
+from allocsolve.solvers.fair.leximin import Stages
 from allocsolve.solvers.fair.price_box import solve_in_box
 
 PROBLEM = FairProblem.from_arrays(
@@ -46,6 +47,20 @@ def test_floors_out_of_reach(method: str, status: str) -> None:
     assert (result.status, result.answer) == (status, None)
     told = any("equal split" in warning for warning in result.warnings)
     assert told == (status == "UNKNOWN")
+
+
+def test_some_levels_are_no_leximin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prices prove the first level only: an answer without the others is no optimum."""
+
+    def one_stage(self: Stages, _: object) -> None:
+        self._stage()
+
+    monkeypatch.setattr(Stages, "run", one_stage)
+    problem = FairProblem.from_arrays([[1, 0], [1, 0], [0, 5], [1, 5]], [1, 1])
+    result = allocsolve.solve(problem, objective="leximin", threads=1)
+    assert result.status == "FEASIBLE"
+    assert result.objective.bound is None or result.objective.gap > 1e-3
+    assert any("all levels" in warning for warning in result.warnings)
 
 
 def test_a_truthful_answer_needs_exact_nash_shares(monkeypatch: pytest.MonkeyPatch) -> None:
