@@ -183,11 +183,11 @@ class _Reduction:
 
     def _solve_rest(self, kept: IntArray, rest: FloatArray, box: Box, corner: _Corner) -> Found:
         """Solve what is left of the division inside a box."""
-        n, m = self.division.size
+        n, _ = self.division.size
         small = self._rest(kept, rest)
         size = small.size[0]
-        if not size:  # the dual is linear in the box and rises: its lowest corner
-            return Found(np.zeros((0, m)), box.low, corner.level, _NONE)
+        if not size:
+            return self._solve_without_jobs(rest, box)
         tolerance = 0.3 * self.tolerance
         if self.gains and small.gain is not None:
             tolerance *= float(self.gain.sum() / small.gain.sum())
@@ -196,6 +196,22 @@ class _Reduction:
             start = _start_at(small, corner.prices, corner.level)
             return solve_interior(small, tolerance, start, self.stop)
         return solve_in_box(small, tolerance, seed=self.seed + 7, small=self.small, stop=self.stop)
+
+    def _solve_without_jobs(self, rest: FloatArray, box: Box) -> Found:
+        """Return the optimum where loads are constant, or linear in the level, in the box.
+
+        Gains: the dual rises with every price, so that its lowest corner is best. Levels: the
+        type that is full first bounds the level, and it alone has a price.
+        """
+        share = np.zeros((0, len(rest)))
+        drift = self.drift + self.sums.drift
+        if self.gains or not (drift > 0).any():
+            return Found(share, box.low, float(box.level[0]), _NONE)
+        prices, reach = np.zeros(len(rest)), np.full(len(rest), np.inf)
+        np.divide(rest, drift, out=reach, where=drift > 0)
+        full = int(np.argmin(reach))
+        prices[full] = 1 / drift[full]
+        return Found(share, prices, float(reach[full]), _NONE)
 
     def _rest(self, kept: IntArray, rest: FloatArray) -> Division:
         """Return the jobs that are kept, with those that stand for the others."""

@@ -88,6 +88,7 @@ def test_nasty_divisions_are_proved(kind: str, objective: str, n: int) -> None:
     [
         pytest.param("empty type", 60, 2, "nash", id="one-type-left"),
         pytest.param("empty type", 500, 2, "max_min", id="one-type-left-for-levels"),
+        pytest.param("empty type", 4000, 2, "max_min", id="no-job-is-left-in-a-box"),
         pytest.param("scarce", 5, 8, "nash", id="stock-of-ten-to-minus-ten"),
         pytest.param("scarce", 60, 8, "nash", id="stock-of-ten-to-minus-nine"),
     ],
@@ -95,7 +96,9 @@ def test_nasty_divisions_are_proved(kind: str, objective: str, n: int) -> None:
 def test_the_interior_point_needs_no_second_opinion(
     kind: str, n: int, m: int, objective: str
 ) -> None:
-    """One type has no second direction, and scarce types begin with prices of their own size."""
+    """One type has no second direction, scarce types begin with prices of their own size, and a
+    box in which no job is left has a level nevertheless.
+    """
     result = run(draw(kind, n, m, n + 1), objective, "price_box")
     assert result.status == "OPTIMAL", result.warnings
 
