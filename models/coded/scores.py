@@ -315,7 +315,7 @@ def _steps(quantiles: Sequence[float], slices: int) -> tuple[FloatArray, FloatAr
 def _grid(quantiles: Sequence[float], points: int) -> tuple[FloatArray, FloatArray]:
     """Return points and weights of Gauss-Legendre rules between quantiles and beyond."""
     finite = [x for x in quantiles if math.isfinite(x)]
-    last = finite[-1] if finite else 1.0
+    last = max(finite, default=0.0) or 1.0  # work that takes no time has a grid, too
     beyond = [last * 2.0**k for k in range(1, 1 + (_DOUBLINGS if len(finite) < 12 else 4))]
     edges = np.unique([0.0, *finite, *beyond])
     nodes, weights = np.polynomial.legendre.leggauss(points)

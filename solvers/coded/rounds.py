@@ -7,7 +7,6 @@ within storage, locality and budget), those of a multiplexed code are equal.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from functools import partial
 
@@ -68,7 +67,7 @@ def _solve(name: str, problem: CodedProblem, control: RealControl[CodedAnswer]) 
     values: dict[str, float | None] = dict.fromkeys(_FAMILIES)
     for scheme, answer in round_answers(problem):
         values[scheme] = cost = exact_cost(problem, answer)
-        if name in ("rounds", scheme) and math.isfinite(cost):
+        if name in ("rounds", scheme):
             control.offer(answer, cost, scheme)
     warnings: tuple[str, ...] = ()
     if values.get(name, 0.0) is None:

@@ -179,6 +179,17 @@ def test_an_infinite_mean_is_no_number_but_other_objectives_are_solved() -> None
     assert math.isfinite(_solve(median, options={"effort": "1"}).objective.value)
 
 
+@pytest.mark.parametrize("method", ["optimise", "enumeration", "milp", "partial_work"])
+def test_work_that_takes_no_time_is_assigned(method: str) -> None:
+    """A law that is always 0 leaves a search no times to look at."""
+    nothing = Law(law="deterministic", value=0)
+    nodes = [Node(id=c, runtime=nothing) for c in "ab"]
+    result = _solve(CodedProblem(task=MatVec(rows=4), nodes=nodes), method)
+    assert not any("failed" in warning for warning in result.warnings)
+    assert result.objective.value == 0
+    assert result.status is (Status.FEASIBLE if method == "partial_work" else Status.OPTIMAL)
+
+
 def test_batches_that_are_free_are_chosen() -> None:
     """Without messages the finest work is best; a message has its price."""
     problem = _problem(40, FOUR, limits=Limits(batches="free", total_load=80))

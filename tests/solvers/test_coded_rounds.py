@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,6 +23,7 @@ from allocsolve.models.coded.rounds import (
 )
 from allocsolve.models.coded.rules import burst_load, multiplexed_load
 from allocsolve.models.errors import InputError
+from allocsolve.models.nodes import Law
 from allocsolve.models.result import Status
 
 
@@ -135,6 +137,16 @@ def test_speeds_and_locality_count() -> None:
     loads = [int(x) for x in result.assignment.loads]
     assert sum(loads) >= 8
     assert loads[4] <= 2
+
+
+@pytest.mark.parametrize("method", ["gc", "sr_sgc", "m_sgc"])
+def test_a_round_of_nodes_without_a_mean_is_infinite(method: str) -> None:
+    """That is a value, not a missing answer."""
+    law = Law(law="pareto", shape=0.5, scale=1)
+    nodes = [Node(id=str(i), runtime=law) for i in range(3)]
+    result = _solve(_rounds(1, 9, 1, 2, 1).replace(nodes=nodes), method)
+    assert result.status is Status.FEASIBLE
+    assert math.isinf(result.objective.value)
 
 
 def test_what_cannot_be_is_told() -> None:
