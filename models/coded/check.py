@@ -30,7 +30,8 @@ __all__ = ["RULES", "check", "check_claims", "verify_reason"]
 RULES: Mapping[str, str] = MappingProxyType(
     {
         "load_count": "There is one load for each node, in the order of the instance.",
-        "load": "A load is not negative; where units cannot be divided it is a whole number.",
+        "load": "A load is not negative, at most 10^12, and a whole number where units cannot be "
+        "divided.",
         "storage": "No node gets more than it can store; a dead node gets nothing.",
         "total_load": "The loads together stay within their limit.",
         "budget": "The loads together cost no more than the budget.",
@@ -62,6 +63,9 @@ RULES: Mapping[str, str] = MappingProxyType(
 
 _ROUNDED = Fraction(1, 10**9)
 """Sums of shares that a document had to round may be off by this much."""
+
+_LARGEST_LOAD = 10**12
+"""Units of a node that laws can still count; no job needs as many."""
 
 _SURE = 1e-12
 """Rounding of a probability."""
@@ -113,6 +117,11 @@ def _judge_form(problem: CodedProblem, answer: CodedAnswer) -> Iterator[Violatio
             yield Violation("load", f"node '{node.id}' has the negative load {plain(load)}")
         elif whole and load.denominator != 1:
             yield Violation("load", f"node '{node.id}' has the load {plain(load)}, not whole units")
+        elif load > _LARGEST_LOAD:
+            message = (
+                f"node '{node.id}' has the load {plain(load)}, at most {_LARGEST_LOAD} is counted"
+            )
+            yield Violation("load", message)
     if answer.batches is not None and answer.batches < 1:
         yield Violation("batches", f"{answer.batches} batches; at least 1 is needed")
 

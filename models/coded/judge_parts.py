@@ -173,7 +173,12 @@ def judge_blocks(
         message = "replication names the block of each node in partitions, a list for each"
         yield Violation("partitions", message)
         return
-    blocks = answer.code.k or 1 + max((b for mine in parts for b in mine), default=0)
+    given = answer.code.k
+    named = 1 + max((b for mine in parts for b in mine), default=0)
+    blocks = max(named, 1) if given is None else given
+    if blocks < 1:
+        yield Violation("code", f"k of the code is {blocks}, the number of blocks is at least 1")
+        return
     rows = -(-needed_units(task) // blocks)
     seen: set[int] = set()
     for node, mine, load in zip(problem.nodes, parts, answer.loads, strict=True):
@@ -184,6 +189,11 @@ def judge_blocks(
             message = f"node '{node.id}' has the load {plain(load)}, a block has {rows} units"
             yield Violation("recovery", message)
         seen.update(mine)
+    if blocks > len(parts):
+        yield Violation(
+            "coverage", f"{blocks} blocks do not fit on {len(parts)} nodes, one on each"
+        )
+        return
     missing = sorted(set(range(blocks)) - seen)
     if missing:
         yield Violation("coverage", f"blocks {_listed(missing)} are on no node")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Literal
 
 import pytest
 
@@ -201,6 +202,43 @@ def test_blocks_of_replication_are_whole(
     )
     code = Code(family="replication", k=2)
     assert rules(problem, CodedAnswer.of(loads, code=code, partitions=blocks)) == broken
+
+
+@pytest.mark.parametrize(
+    ("loads", "blocks", "k", "broken"),
+    [
+        pytest.param([0, 0, 0], [[], [], []], -1, {"code"}, id="fewer than none"),
+        pytest.param([0, 0, 0], [[], [], []], 0, {"code"}, id="none"),
+        pytest.param([7, 7, 7], [[0], [0], [0]], 10**15, {"coverage"}, id="more than memory"),
+        pytest.param([7, 7, 7], [[0], [1], [10**15]], None, {"coverage"}, id="a far one"),
+        pytest.param([7, 7, 7], [[-9], [-9], [-9]], None, {"partitions", "coverage"}, id="below"),
+    ],
+)
+def test_the_number_of_blocks_is_possible(
+    loads: list[int], blocks: list[list[int]], k: int | None, broken: set[str]
+) -> None:
+    """No blocks would be complete without any work; of too many none is listed one by one."""
+    problem = CodedProblem(
+        task=MatVec(rows=7), nodes=[Node(id=c, runtime=EXPONENTIAL) for c in "abc"]
+    )
+    code = Code(family="replication", k=k)
+    assert rules(problem, CodedAnswer.of(loads, code=code, partitions=blocks)) == broken
+
+
+@pytest.mark.parametrize(
+    ("load", "broken"), [(10**12, set()), (10**12 + 1, {"load"}), (10**300, {"load"})]
+)
+@pytest.mark.parametrize("scaling", ["load", "per_row"])
+def test_loads_beyond_all_counting_are_refused(
+    load: int, broken: set[str], scaling: Literal["load", "per_row"]
+) -> None:
+    """A load that fits into no 64-bit number is a wrong answer, not a crash of the checker."""
+    problem = CodedProblem(
+        task=MatVec(rows=7),
+        nodes=[Node(id=c, runtime=EXPONENTIAL) for c in "abc"],
+        scaling=scaling,
+    )
+    assert rules(problem, CodedAnswer.of([load, 7, 7])) == broken
 
 
 @pytest.mark.parametrize("row", [(0.5, 0, 1, 0), (0.5, 0)], ids=["too long", "too short"])
