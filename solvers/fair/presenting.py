@@ -15,7 +15,7 @@ import numpy as np
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.arrays import FairArrays
-from allocsolve.models.fair.certificates import price_bound
+from allocsolve.models.fair.certificates import TIGHT, price_bound
 from allocsolve.models.fair.claims import PROVED
 from allocsolve.models.fair.demands import judge_objective
 from allocsolve.models.fair.objectives import counted, evaluate, gap, sense_of
@@ -144,6 +144,8 @@ def _certified(answer: FairAnswer, value: float) -> tuple[FairAnswer, float]:
         if times is None or not abs(gap(problem, name, value, second)) <= PROVED:
             return replace(answer, time_prices=None), first  # none are better than wrong ones
         answer = replace(answer, time_prices=times)
+    if name in TIGHT and not near and math.isfinite(first):
+        return answer, first  # the checker asks both for a proof
     if sense_of(problem, name) is Sense.MAX:
         return answer, min(first, second)
     return answer, max(first, second) if np.isfinite(second) else first
