@@ -56,7 +56,7 @@ class GradientJob:
         if problem.scaling == "additive":
             self._unit, self._draw = arrays.row_time.tolist(), times.tolist()
         else:
-            with np.errstate(divide="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore"):
                 unit = np.where(arrays.speed > 0, times / arrays.speed, np.inf)
             self._unit, self._draw = unit.tolist(), [0.0] * len(times)
 
