@@ -13,6 +13,7 @@ column is a type with the throughput of the job. An empty cell says nothing: no 
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -36,6 +37,9 @@ _ALIASES = {"id": "job", "model": "job", "scale_factor": "gang"}
 _NUMBERS = ("weight", "elapsed", "remaining", "isolated", "arrival", "deadline")
 _KNOWN = ("job", "gang", "count", "entity", *_NUMBERS)
 _DEMAND = "demand."
+_FIELDS = (*_KNOWN, *_ALIASES)
+_ALMOST = 0.83
+"""Likeness from which on a name of five letters or more with one wrong or missing is a slip."""
 
 
 def has_header(text: str) -> bool:
@@ -133,6 +137,8 @@ def _columns(line: Line) -> _Columns:
             )
         names.append(name)
     throughputs = [n for n in names if n not in _KNOWN and not n.startswith(_DEMAND)]
+    for name in throughputs:
+        _refuse_misspelt(name, number)
     demands = [name for name in names if name.startswith(_DEMAND)]
     types = [*throughputs, *(name.removeprefix(_DEMAND) for name in demands)]
     if "job" not in names or not types:
@@ -144,6 +150,18 @@ def _columns(line: Line) -> _Columns:
             line=number,
         )
     return _Columns(names, tuple(dict.fromkeys(types)), throughputs, demands)
+
+
+def _refuse_misspelt(name: str, line: int | None) -> None:
+    """Refuse a type that is almost the name of a field: its numbers would pass as throughputs."""
+    close = difflib.get_close_matches(name.lower(), _FIELDS, n=1, cutoff=_ALMOST)
+    if close:
+        raise InputError(
+            f"column '{shorten(name)}' is almost '{close[0]}'",
+            allowed=f"the columns {', '.join(_KNOWN)}, or names of types unlike them",
+            remedy=f"write '{close[0]}', or give the type another name",
+            line=line,
+        )
 
 
 def _row(cells: Cells, columns: _Columns) -> TableRow:

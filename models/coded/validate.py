@@ -252,7 +252,7 @@ def _validate_objective(data: CodedData) -> None:
             raise InputError(
                 f"objective '{goal.name}' has no {name}",
                 allowed=f"{name}: a number",
-                remedy=f'add "{name}" to the objective',
+                remedy=f'add "{name}" to the objective, or --set {name}=... on the command line',
                 path=f"{place}.{name}",
             )
     if goal.q is not None:
