@@ -19,7 +19,7 @@ from allocsolve.solvers.fair.convex_leximin import level_by_level, program_info
 from allocsolve.solvers.fair.linear import refuse_free_types
 from allocsolve.solvers.fair.presenting import firm, goal_name, offer, repair
 from allocsolve.solvers.fair.settings import read_words
-from allocsolve.solvers.fair.structured import nothing_to_divide, offer_nothing
+from allocsolve.solvers.fair.structured import at_level, nothing_to_divide, offer_nothing
 
 __all__ = ["SETTINGS", "solve"]
 
@@ -75,9 +75,11 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         job_prices=found.job_prices if pairs is not None else None,
         pair_shares=pairs,
     )
-    offered = offer(answer, control, "cvxpy")
+    offered = offer(at_level(problem, answer), control, "cvxpy")
     if goal_name(problem) in TIGHT and not offered.proved:
         warning = f"{run.solver} left a certified gap of {offered.gap:.1e}"
+        if not offered.kept:
+            (warning,) = offered.warnings
         return finished(control, info, Termination.FINISHED, warnings=(warning,))
     if goal_name(problem) == "envy_free_efficiency" and not _is_uniform(problem):
         return finished(control, info, Termination.FINISHED, warnings=(_STRICT,))

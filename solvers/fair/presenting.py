@@ -8,6 +8,7 @@ down, and the prices are turned into a bound by the closed forms of
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,8 +16,9 @@ import numpy as np
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.arrays import FairArrays
+from allocsolve.models.fair.bounds import guessed_prices
 from allocsolve.models.fair.certificates import TIGHT, price_bound
-from allocsolve.models.fair.claims import PROVED
+from allocsolve.models.fair.claims import PROVED, price_gap
 from allocsolve.models.fair.demands import judge_objective
 from allocsolve.models.fair.objectives import counted, evaluate, gap, sense_of
 from allocsolve.models.fair.problem import FairProblem
@@ -31,6 +33,11 @@ __all__ = ["firm", "goal_name", "offer", "repair", "signed", "time_prices_of"]
 
 
 _ROUNDING = 1e-12
+_LACKS = {
+    "nash_sharing_incentive": "each job its equal split",
+    "equal_throughput": "all jobs the same weighted throughput",
+}
+"""What shares must give by objective, where methods may fall short of it."""
 _GAINS = ("nash", "nash_sharing_incentive", "alpha_fair")
 
 
@@ -104,12 +111,14 @@ class Offered:
     """What became of an answer: its value, its bound and the distance between them.
 
     ``kept`` says whether it keeps the floors of the objective; else nobody was told of it.
+    ``lack`` is what those give.
     """
 
     value: float
     bound: float
     gap: float
     kept: bool = True
+    lack: str = ""
 
     @property
     def proved(self) -> bool:
@@ -120,7 +129,7 @@ class Offered:
     def warnings(self) -> tuple[str, ...]:
         """What a result says of an answer that is not proved."""
         if not self.kept:
-            return ("the method found no shares that give each job its equal split",)
+            return (f"the method found no shares that give {self.lack}",)
         return () if self.proved else (f"the certified gap is {self.gap:.1e}",)
 
 
@@ -178,17 +187,63 @@ def offer(
     bound = np.inf if sense_of(problem, name) is Sense.MAX else -np.inf
     if bounds and answer.prices is not None:
         answer, bound = _certified(answer, value)
-    kept = _keeps_floors(answer, name)
+    kept = _keeps_rules(answer, name)
+    before = control.answer
     if np.isfinite(value) and kept:
         control.offer(answer, signed(problem, value), source)
     if np.isfinite(bound):
         detail = "what each job would do alone at the prices of the answer"
         control.raise_bound(RealBound(signed(problem, bound), "prices", detail))
-    return Offered(value, bound, gap(problem, name, value, bound), kept)
+    offered = Offered(value, bound, gap(problem, name, value, bound), kept, _LACKS.get(name, ""))
+    if bounds and name in TIGHT and not (offered.proved and control.answer is answer):
+        _join(control, [each for each in (answer, before) if each is not None])
+    return offered
 
 
-def _keeps_floors(answer: FairAnswer, name: str) -> bool:
-    """Whether each job has its equal split where it must; a proportional one may be too much."""
-    if name != "nash_sharing_incentive":
+def _join(control: RealControl[FairAnswer], known: list[FairAnswer]) -> None:
+    """Give the best shares the best prices: a document proves only what its own prices do."""
+    best, value = control.answer, control.value
+    if best is None or value is None:
+        return
+    problem, name = best.problem, goal_name(best.problem)
+    reached, gaps = signed(problem, value), {}
+    for priced in (best, *known, *_guessed(best, control)):
+        joined = best if priced is best else _with_prices(best, priced, reached)
+        found = price_gap(problem, joined, name, reached, problem.settings)
+        if found is None:
+            continue
+        if abs(found) <= PROVED:
+            control.refine(joined)
+            return
+        gaps.setdefault(abs(found), joined)
+    if gaps:
+        control.refine(gaps[min(gaps)])
+
+
+def _guessed(best: FairAnswer, control: RealControl[FairAnswer]) -> Iterator[FairAnswer]:
+    """Yield the answer with the prices that prove the bound, if no answer brought it."""
+    problem, bound = best.problem, control.bound
+    if bound is not None and bound.source == "guessed_prices":
+        yield replace(best, prices=guessed_prices(problem), time_prices=None, job_prices=None)
+    elif bound is not None and bound.source == "ceilings":
+        free = np.zeros(len(problem.types))
+        yield replace(best, prices=free, time_prices=None, job_prices=None)
+
+
+def _with_prices(best: FairAnswer, priced: FairAnswer, value: float) -> FairAnswer:
+    if priced.prices is None:
+        return best
+    joined = replace(
+        best,
+        prices=priced.prices,
+        time_prices=priced.time_prices,
+        job_prices=priced.job_prices,
+    )
+    return _certified(joined, value)[0]
+
+
+def _keeps_rules(answer: FairAnswer, name: str) -> bool:
+    """Whether floors are kept, of which proportional ones may be too much, and levels equal."""
+    if name not in _LACKS:
         return True
     return next(judge_objective(answer, name, answer.problem.settings), None) is None

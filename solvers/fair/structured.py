@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from allocsolve.models.fair.objectives import (
     spread,
 )
 from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.fair.utility import utilities
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, own_solver
@@ -27,7 +29,7 @@ from allocsolve.solvers.fair.program import Division, Found
 from allocsolve.solvers.fair.settings import objective_options
 from allocsolve.solvers.loading import loops
 
-__all__ = ["answer_by", "nothing_to_divide", "offer_nothing", "run_by"]
+__all__ = ["answer_by", "at_level", "nothing_to_divide", "offer_nothing", "run_by"]
 
 Core = Callable[[Division], Found]
 """Finds the optimum of a division."""
@@ -69,7 +71,7 @@ def answer_by(
         return offer(_finish_times(core, problem, control), control, name)
     form = form_of(problem)
     found = core(form.division)
-    return offer(_level(problem, form.answer(found, _worth(problem, found))), control, name)
+    return offer(at_level(problem, form.answer(found, _worth(problem, found))), control, name)
 
 
 def nothing_to_divide(problem: FairProblem) -> bool:
@@ -99,15 +101,22 @@ def _worth(problem: FairProblem, found: Found) -> float:
     return 1.0
 
 
-def _level(problem: FairProblem, answer: FairAnswer) -> FairAnswer:
-    """Take from each job what it has above the lowest level, where all must be equal."""
+def at_level(problem: FairProblem, answer: FairAnswer) -> FairAnswer:
+    """Take from each job what it has above the lowest level, where all must be equal.
+
+    Time that pairs share stays, as it brings two jobs something.
+    """
     if goal_name(problem) != "equal_throughput":
         return answer
     rows, weight = counted(problem.arrays), problem.arrays.weight
-    lowest = float((answer.utilities[rows] / weight[rows]).min())
+    lowest = float((answer.utilities[rows] / weight[rows]).min(initial=np.inf))
     shares = answer.shares.copy()
-    shares[rows] *= (lowest * weight[rows] / answer.utilities[rows])[:, None]
-    return FairAnswer(problem, shares, prices=answer.prices, time_prices=answer.time_prices)
+    own = utilities(problem.arrays, shares)[rows]
+    wanted = lowest * weight[rows] - (answer.utilities[rows] - own)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = np.where(own > 0, np.clip(wanted / own, 0.0, 1.0), 1.0)
+    shares[rows] *= part[:, None]
+    return replace(answer, shares=shares)
 
 
 def _finish_times(core: Core, problem: FairProblem, control: RealControl[FairAnswer]) -> FairAnswer:
