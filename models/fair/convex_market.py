@@ -77,7 +77,7 @@ class Market:
     def __init__(self, problem: FairProblem) -> None:
         arrays = problem.arrays
         self.problem = problem
-        self.rows: IntArray = counted(arrays)
+        self.rows: IntArray = counted(arrays, problem.goal.name)
         self.count: FloatArray = np.ones(len(self.rows))
         self.types: IntArray = np.flatnonzero(arrays.capacity > 0)
         self.stock: FloatArray = arrays.capacity[self.types]

@@ -130,7 +130,7 @@ def kkt_residuals(
         return None
     if name == "cost" and not has_deadlines(answer.problem):
         return None
-    case = _Case(answer, name, by, counted(arrays))
+    case = _Case(answer, name, by, counted(arrays, name))
     if not len(case.rows):
         return Residuals(0.0, 0.0, _infeasibility(case, None))
     if len(arrays.pair_jobs) and (answer.job_prices is None or answer.time_prices is None):

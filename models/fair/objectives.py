@@ -2,7 +2,8 @@
 
 U_i is the utility of job i, w_i its weight (after the entities' weights are divided), E_i its
 equal-split utility. Jobs that no allocation gives a positive utility, and jobs of weight 0
-(waiting in a ``fifo`` entity), are left out of every objective.
+(waiting in a ``fifo`` entity), are left out of every objective; a deadline is a promise, so that
+``cost`` counts those that wait with one.
 """
 
 from __future__ import annotations
@@ -70,9 +71,15 @@ class FairObjective:
     needs: tuple[str, ...] = ()
 
 
-def counted(arrays: FairArrays) -> IntArray:
-    """Return the positions of the jobs that objectives count."""
-    return np.flatnonzero(arrays.reachable & (arrays.weight > 0))
+def counted(arrays: FairArrays, name: str = "") -> IntArray:
+    """Return the positions of the jobs that an objective counts.
+
+    ``cost`` counts jobs with a deadline whatever their weight, every other one those with weight.
+    """
+    some = arrays.weight > 0
+    if name == "cost":
+        some = some | np.isfinite(arrays.jobs.deadline)
+    return np.flatnonzero(arrays.reachable & some)
 
 
 def spread(rows: IntArray, values: FloatArray, count: int) -> FloatArray:
@@ -154,7 +161,7 @@ def require_columns(problem: FairProblem, name: str) -> None:
     InputError
         Naming the first counted job without it.
     """
-    jobs, rows = problem.arrays.jobs, counted(problem.arrays)
+    jobs, rows = problem.arrays.jobs, counted(problem.arrays, name)
     for column in OBJECTIVES[name].needs:
         values: FloatArray = getattr(jobs, column)
         lacking = np.isnan(values)

@@ -20,7 +20,11 @@ def find_reason(problem: FairProblem, name: str) -> Reason | None:
     no single job shows; every other objective has the allocation that gives nothing, or the
     equal split.
     """
-    if name != "cost" or len(problem.arrays.pair_jobs):
+    if name != "cost":
         return None
-    late = np.flatnonzero(required(problem) > ceilings(problem) * (1 + 1e-9)).tolist()
+    needed = required(problem)
+    if len(problem.arrays.pair_jobs):  # ceilings know nothing of what pairs bring
+        late = np.flatnonzero((needed > 0) & ~problem.arrays.reachable).tolist()
+    else:
+        late = np.flatnonzero(needed > ceilings(problem) * (1 + 1e-9)).tolist()
     return SloConflict(jobs=[problem.job_ids[late[0]]]) if late else None

@@ -69,7 +69,7 @@ def sharing_classes(problem: FairProblem) -> SharingClasses:
     Partners are compared by sums of 64 mixed bits; that two unlike jobs have the same ones is
     left to chance (once in 2^64). What is found with the classes is judged without them.
     """
-    arrays, rows = problem.arrays, counted(problem.arrays)
+    arrays, rows = problem.arrays, counted(problem.arrays, problem.goal.name)
     place = np.full(len(arrays.gang), -1)
     place[rows] = np.arange(len(rows))
     kept, kind = np.arange(len(arrays.pair_jobs)), arrays.pair_kind

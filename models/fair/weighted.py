@@ -77,7 +77,7 @@ def weighted_bound(
         that the inequality does not bound.
     """
     arrays, chosen = problem.arrays, settings or problem.settings
-    rows = counted(arrays)
+    rows = counted(arrays, name)
     if name not in _BOUNDS or not len(rows):
         return np.inf if len(rows) else 0.0
     spent = arrays.cost if name == "cost" else None

@@ -88,7 +88,7 @@ def _highs(control: RealControl[FairAnswer]) -> SolverInfo:
 
 
 def _is_small(problem: FairProblem) -> bool:
-    rows = len(counted(problem.arrays))
+    rows = len(counted(problem.arrays, goal_name(problem)))
     return rows * len(problem.types) <= _CONVEX_SIZE
 
 

@@ -100,7 +100,7 @@ def level_form(problem: FairProblem, slope: FloatArray) -> Form:
 
 def _form(problem: FairProblem, columns: dict[str, FloatArray | None], alpha: float) -> Form:
     arrays = problem.arrays
-    rows, types = counted(arrays), np.flatnonzero(arrays.capacity > 0)
+    rows, types = counted(arrays, goal_name(problem)), np.flatnonzero(arrays.capacity > 0)
     pace = arrays.throughput
     if len(types) < pace.shape[1]:
         pace = pace[:, types]

@@ -153,7 +153,8 @@ def _certified(answer: FairAnswer, value: float) -> tuple[FairAnswer, float]:
         if times is None or not abs(gap(problem, name, value, second)) <= PROVED:
             return replace(answer, time_prices=None), first  # none are better than wrong ones
         answer = replace(answer, time_prices=times)
-    if name in TIGHT and not near and math.isfinite(first):
+    alone = not len(problem.arrays.pair_jobs)  # with pairs the first proves nothing
+    if name in TIGHT and not near and alone and math.isfinite(first):
         return answer, first  # the checker asks both for a proof
     if sense_of(problem, name) is Sense.MAX:
         return answer, min(first, second)

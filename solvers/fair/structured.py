@@ -76,7 +76,7 @@ def answer_by(
 
 def nothing_to_divide(problem: FairProblem) -> bool:
     """Whether no job counts, or none has anything left to do where that is what counts."""
-    rows = counted(problem.arrays)
+    rows = counted(problem.arrays, goal_name(problem))
     if goal_name(problem) in ("makespan", "finish_time_fairness"):
         return not (problem.arrays.jobs.remaining[rows] > 0).any()
     return not len(rows)

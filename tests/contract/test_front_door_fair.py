@@ -7,12 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import allocsolve
 from allocsolve.models.errors import InputError
 from allocsolve.models.fair.convex import PROGRAMS
+from allocsolve.models.fair.data import Entity, Job, Pair, ResourceType
 from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.fair.reason_types import SloConflict
+from allocsolve.models.fair.verify import verify_reason
 
 Case = dict[str, Any]
 Command = Callable[..., Any]
@@ -139,3 +143,39 @@ def test_what_an_objective_lacks_is_said(objective: str, words: str) -> None:
     )
     with pytest.raises(allocsolve.AllocsolveError, match=words):
         allocsolve.solve(problem, objective=objective)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("method", ["auto", "cvxpy"])
+def test_deadlines_of_waiting_jobs_are_kept(method: str, paired: bool) -> None:
+    """A job that waits in its entity has no weight now, but what was promised to it stays."""
+    problem = FairProblem(
+        types=[ResourceType(id="g", count=1, cost=2.0)],
+        entities=[Entity(id="queue", policy="fifo")],
+        jobs=[
+            Job(id="a", throughput={"g": 1}, entity="queue", arrival=0),
+            Job(id="b", throughput={"g": 1}, entity="queue", arrival=1, remaining=2, deadline=8),
+        ],
+        pairs=[Pair(jobs=("a", "b"), throughput={"g": (0.1, 0.1)})] if paired else [],
+    )
+    result = allocsolve.solve(problem, objective="cost", method=method, threads=1)
+    assert result.status == "OPTIMAL", result.warnings
+    assert result.objective.value == pytest.approx(0.5)
+    assert result.certificate.kkt_residual == pytest.approx(0.0, abs=1e-8)
+    assert allocsolve.check(problem, result).violations == ()
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_a_deadline_without_any_utility_is_a_conflict(paired: bool) -> None:
+    """A job that no unit in stock serves can keep no deadline, whatever pairs others share."""
+    table = {"remaining": [1.0, 1, 1], "deadline": [4.0, 4, 4]}
+    problem = FairProblem.from_arrays(
+        [[1.0, 0], [1, 0], [0, 1]], [2, 0], cost=[1, 1], columns=table
+    )
+    if paired:
+        problem = problem.with_pairs([[0, 1]], np.full((1, 2, 2), 0.5), [0])
+    result = allocsolve.solve(problem, objective="cost", threads=1)
+    assert result.status == "INFEASIBLE"
+    assert result.certificate.reason == SloConflict(jobs=["2"])
+    assert verify_reason(problem, SloConflict(jobs=["0", "2"]))
+    assert verify_reason(problem, SloConflict(jobs=["0"])) is False
