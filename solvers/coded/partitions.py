@@ -3,33 +3,29 @@
 The rules stand in :mod:`allocsolve.models.coded.baselines_gradient`; ``partitions`` starts from
 all of them. Time by which a decodable set has answered in the worst case: the bisection of
 ``heterogeneity_aware`` is optimal, for every code, since by that time every partition has been
-completed on s + m nodes. For means and quantiles loads are exchanged between nodes, and where
-results may come in batches, partitions are exchanged in the orders of nodes, all by exact value.
+completed on s + m nodes. For the other objectives placements in whole results are enumerated if
+they are few and searched otherwise, and where results may come in batches, partitions are
+exchanged in the orders of nodes, all by exact value.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
 from functools import partial
 
 from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.baselines_gradient import GRADIENT_RULES, GradientJob
 from allocsolve.models.coded.costs import exact_cost, values_of
-from allocsolve.models.coded.placing import arcs
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.result import RealBound, Termination
+from allocsolve.models.result import RealBound, Scalar, Termination
 from allocsolve.solvers.coded import placement
 from allocsolve.solvers.coded.ground import read_numbers
 from allocsolve.solvers.coded.orders import OrderSearch
+from allocsolve.solvers.coded.part_search import PartSearch
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, infeasible, own_solver
 
 __all__ = ["cyclic", "fractional_repetition", "heterogeneity_aware", "solve"]
-
-_MOST_SCORES = 1500
-"""Exact values that a search for loads takes at most."""
 
 
 def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
@@ -53,10 +49,9 @@ def _solve(name: str, problem: CodedProblem, control: RealControl[CodedAnswer]) 
     if whole and control.answer is None and name in ("partitions", "heterogeneity_aware"):
         return infeasible(solver, None)
     if name == "partitions" and problem.objective_name != "worst_case":
-        run.improve_loads()
+        options: dict[str, Scalar] = {"placements": run.improve_parts()}
         told = run.improve_orders()
-        if told is not None:
-            solver = own_solver(control, {"orders": told})
+        solver = own_solver(control, options if told is None else {**options, "orders": told})
     ended = control.stopped() or Termination.FINISHED
     return finished(control, solver, ended, baselines=values_of(problem, run.values))
 
@@ -75,7 +70,6 @@ class _Run:
         self.control = control
         self.job = GradientJob(problem)
         self.values: dict[str, float | None] = {}
-        self._scores = 0
 
     def compare(self, only: str | None) -> None:
         """Find the best answer of every rule; offer it, or only that of one."""
@@ -89,7 +83,6 @@ class _Run:
 
     def _cost(self, answer: CodedAnswer, source: str | None) -> float:
         """Return the exact cost; offer the answer if a source is given."""
-        self._scores += 1
         cost = exact_cost(self.problem, answer)
         if source is not None and (math.isfinite(cost) or self.problem.objective_name != "cost"):
             self.control.offer(answer, cost, source)
@@ -111,44 +104,16 @@ class _Run:
             self.control.raise_bound(RealBound(aware, "bisection over loads", detail))
         return True
 
-    def improve_loads(self) -> None:
-        """Exchange partitions between nodes under a code from which all but s nodes decode."""
-        best = self.control.answer
-        if best is None or self.problem.arrays.holds is not None:
-            return
-        loads, step = [int(load) for load in best.loads], max(int(x) for x in best.loads)
-        cost, self._scores = math.inf, 0
-        while step >= 1 and not self._tired():
-            found = False
-            for trial in self._moved(loads, step):
-                answer = self.job.answer(arcs(trial, self.job.task.partitions), "mds")
-                value = self._cost(answer, "local search") if self.job.allows(answer) else math.inf
-                if value < cost - 1e-10 * abs(cost) or cost == math.inf > value:
-                    loads, cost, found = trial, value, True
-                    break
-                if self._tired():
-                    break
-            step = step if found else step // 2
-
-    def _moved(self, loads: list[int], step: int) -> Iterator[list[int]]:
-        caps, least = self.job.caps, self.job.copies * self.job.task.partitions
-        nodes = range(len(loads))
-        for i, j in itertools.product((*nodes, -1), nodes):
-            trial = loads.copy()
-            trial[j] -= step
-            if i >= 0:
-                trial[i] += step
-            if i != j and trial[j] >= 0 and sum(trial) >= least and (i < 0 or trial[i] <= caps[i]):
-                yield trial
+    def improve_parts(self) -> str:
+        """Look for better placements in whole results; say whether all were looked at."""
+        self.control.phase("placements of partitions")
+        return PartSearch(self.job, self.control).run()
 
     def improve_orders(self) -> str | None:
         """Let nodes send partitions one by one in good orders; say how they were chosen."""
         search = OrderSearch(self.job, self.control)
         self.control.phase("orders of partitions")
         return search.run()
-
-    def _tired(self) -> bool:
-        return self._scores > _MOST_SCORES or self.control.stopped() is not None
 
 
 heterogeneity_aware = partial(_solve, "heterogeneity_aware")
