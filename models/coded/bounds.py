@@ -115,8 +115,8 @@ class Adaptive(Ceiling):
 
     def table(self, times: FloatArray) -> Table:
         """Return the loads that are counted, at some times."""
-        late = np.ascontiguousarray(self._columns.late(times)[:, self._used])
-        return Table(late, np.ones(late.shape[1], np.int64), self.first, self.class_of)
+        late = self._columns.late(times)[:, self._used]
+        return Table.of(late, np.ones(late.shape[1], np.int64), self.first, self.class_of)
 
     def values(self, times: FloatArray, price: FloatArray | None = None) -> FloatArray:
         """Return the values of the dynamic program, float64 (times, n + 1, need + 1)."""
@@ -210,7 +210,7 @@ class Rateless(Ceiling):
         self.stairs = _stairs(self._terms)
         source = _sources(problem)[node]
         starts = np.flatnonzero(np.concatenate([[True], np.diff(source) != 0]))
-        self._first = integers([*starts.tolist(), len(node)])
+        self._first = np.array([*starts.tolist(), len(node)], dtype=np.int64)
         self._weight = np.ones(len(node), np.int64)
         self._need = -(-domain.need // self._unit)
         self.together = max(1, int(_CHUNK / max(1.0, 2.0 * len(node) * self._need)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from allocsolve.models.arrays import FloatArray, IntArray
+from allocsolve.models.arrays import FloatArray, IntArray, integers
 from allocsolve.models.coded.load_kernels import Table
 from allocsolve.models.kernels import kernel
 
@@ -267,9 +267,9 @@ def _assign(
 
 def warm() -> None:
     """Compile the kernels, or load them from the cache."""
-    first = np.array([[0, 0, 1, 2]], np.int64)
-    table = Table(np.array([[0.5, 0.25]]), np.ones(2, np.int64), first, np.zeros(2, np.int64))
-    caps, price, values = np.full(2, 2, np.int64), np.zeros(2), np.empty((1, 3, 3))
+    late, first = np.array([[0.5, 0.25]]), np.array([[0, 0, 1, 2]])
+    table = Table.of(late, np.ones(2, np.int64), first, np.zeros(2, np.int64))
+    caps, price, values = integers([2, 2]), np.zeros(2), np.empty((1, 3, 3))
     adaptive_values(table, caps, price, 2, values)
     block_ceiling(table, caps, price, 2, 1e3, np.empty(1))
     state = np.zeros((3, 1, 3))

@@ -78,7 +78,8 @@ class _Threshold(Part):
         if runs_plain(threshold_survival) or _is_quick(seconds):
             array_survival(late, self.first, weights, need, out)
         else:
-            threshold_survival(np.ascontiguousarray(late), self.first, weights, need, out)
+            late = np.ascontiguousarray(late)
+            threshold_survival(late, self.first.copy(), weights, need, out)
         return out
 
 

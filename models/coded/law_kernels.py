@@ -36,6 +36,10 @@ def threshold_survival(
         int64 (m,), positive.
     out
         float64 (times,), filled.
+
+    Notes
+    -----
+    All arrays are C-contiguous and can be written: of others numba would compile it anew.
     """
     longest = 1
     for v in range(first.shape[0] - 1):

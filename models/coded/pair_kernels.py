@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allocsolve.models.arrays import FloatArray, IntArray
+from allocsolve.models.arrays import FloatArray, IntArray, integers
 from allocsolve.models.coded.load_kernels import Table
 from allocsolve.models.kernels import kernel
 
@@ -256,10 +256,10 @@ def _best(
 
 def warm() -> None:
     """Compile the kernels, or load them from the cache."""
-    first = np.array([[0, 0, 1, 2]], np.int64)
-    table = Table(np.array([[0.5, 0.25]]), np.ones(2, np.int64), first, np.zeros(2, np.int64))
-    loads, caps = np.ones(2, np.int64), np.full(2, 2, np.int64)
-    pairs, offsets = np.array([[0, 1], [1, -1]], np.int64), np.array([-1, 0, 1], np.int64)
+    late, first = np.array([[0.5, 0.25]]), np.array([[0, 0, 1, 2]])
+    table = Table.of(late, np.ones(2, np.int64), first, np.zeros(2, np.int64))
+    loads, caps = np.ones(2, np.int64), integers([2, 2])
+    pairs, offsets = np.array([[0, 1], [1, -1]], np.int64), integers([-1, 0, 1])
     limits = np.array([4.0, 1.0, -1.0, 0.0])
     goal = Goal(np.ones(1), np.zeros(2), caps, limits, 1)
     scan_pairs(table, goal, pairs, offsets, loads, np.ones(1), np.empty((1, 5)))

@@ -228,11 +228,11 @@ class QuickScores(Scores):
     def focus_on(self, times: FloatArray) -> None:
         """Look at these times."""
         columns = self.columns
-        self.table = Table(columns.late(times), columns.weight, columns.first, columns.class_of)
+        self.table = Table.of(columns.late(times), columns.weight, columns.first, columns.class_of)
 
     def score(self, loads: Sequence[int]) -> float:
         """Return the score of allowed loads that the table covers; the lower the better."""
-        array = integers(loads)
+        array = np.array(loads, dtype=np.int64)
         out = np.empty(len(self.table.late))
         survive = _array_survival_of if runs_plain(survival_of) else survival_of
         survive(self.table, array, self.domain.need, out)

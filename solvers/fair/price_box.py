@@ -97,6 +97,9 @@ class _Reduction:
         self.division, self.tolerance, self.seed = division, tolerance, seed
         self.small, self.stop = small, stop
         self.gains = division.gain is not None
+        # Problems keep paces read-only, and parts of them can be written: loops are compiled once.
+        self.pace = division.pace.view()
+        self.pace.setflags(write=False)
         zero = np.zeros(n)
         self.gain = division.gain if division.gain is not None else _NONE
         self.floor = zero if division.floor is None else division.floor
@@ -132,7 +135,7 @@ class _Reduction:
         division = self.division
         gain = self.gain if self.gains else self.floor
         return sort_jobs(
-            division.pace, gain, self.floor, self.slope, division.gang, box, room, self.sums
+            self.pace, gain, self.floor, self.slope, division.gang, box, room, self.sums
         )
 
     def _first_corner(self) -> _Corner | None:
@@ -247,7 +250,7 @@ class _Reduction:
         division, (n, m) = self.division, self.division.size
         share, worth = np.empty((n, m)), np.empty(n)
         wanted = _NONE if self.gains else self.floor + self.slope * found.level
-        choose(division.pace, self.gain, wanted, division.gang, found.prices, share, worth)
+        choose(self.pace, self.gain, wanted, division.gang, found.prices, share, worth)
         share[kept] = found.share[: len(kept)]
         worth[kept] = found.worth[: len(kept)]
         return Found(share, found.prices, found.level, worth, found.steps, found.merit)
