@@ -63,6 +63,8 @@ _creating = threading.RLock()
 def uncompiled(*, when: bool = True) -> Iterator[None]:
     """Let kernels that are not loaded run as plain Python, in this context and thread only.
 
+    Nothing is compiled: code that is loaded runs for the types that it was compiled for only.
+
     Parameters
     ----------
     when
@@ -142,7 +144,7 @@ def _is_plain() -> bool:
 class _Dispatcher(Protocol):
     """What is asked of a function that numba compiles."""
 
-    signatures: Sequence[object]
+    signatures: Sequence[tuple[object, ...]]
     _numba_type_: object
 
     def __call__(self, *arguments: object) -> object:
@@ -175,7 +177,7 @@ class _Kernel(Generic[P, R]):
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run the kernel."""
-        if self.runs_plain():
+        if self.runs_plain() or (_wants_plain.get() and not self._has_code(arguments)):
             return self.plain()(*arguments, **named)
         return cast("R", self.compiled()(*arguments, **named))
 
@@ -191,6 +193,15 @@ class _Kernel(Generic[P, R]):
     def is_loaded(self) -> bool:
         """Whether there is code to run in this process."""
         return self._compiled is not None and bool(self._compiled.signatures)
+
+    def _has_code(self, arguments: Sequence[object]) -> bool:
+        """Whether a call of loaded code compiles nothing: numba compiles for each set of types."""
+        if self._compiled is None or not self._compiled.signatures:
+            return False
+        import numba
+
+        types = tuple(numba.typeof(value) for value in arguments)
+        return any(known[: len(types)] == types for known in self._compiled.signatures)
 
     def is_cached(self) -> bool:
         """Whether numba's cache holds code of this kernel; imports numba."""
@@ -260,7 +271,8 @@ class KernelSet:
         The module that holds them and the name of the kernel that calls all others.
     warm
         Name of a function of ``module`` without arguments that calls every kernel once, with
-        the types of real use.
+        the types of real use: whether arrays can be written and how they lie in memory too, or
+        the first real call compiles again (a test compares the types).
     compiling, loading
         Seconds that compiling, and importing numba and loading from the cache, took when
         they were measured on a slow core.

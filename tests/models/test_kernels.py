@@ -214,3 +214,21 @@ def test_compiled_and_plain_loops_give_the_same_bytes(
     ]
     assert [run.stderr.strip() for run in runs] == ["False", "True"]
     assert runs[0].stdout == runs[1].stdout
+
+
+def test_what_is_loaded_for_other_types_is_not_compiled_where_nobody_wants_to_wait() -> None:
+    """Arrays that must not be written are another type: a run without time would compile."""
+    loaded = _Kernel(_first)
+    fixed = np.ones(2)
+    fixed.setflags(write=False)
+    assert loaded(np.ones(2)) == 1.0
+    with uncompiled():
+        assert not loaded.runs_plain()
+        assert loaded(fixed) == 1.0
+        assert len(loaded.compiled().signatures) == 1
+    assert loaded(fixed) == 1.0
+    assert len(loaded.compiled().signatures) == 2
+
+
+def _first(values: FloatArray) -> float:
+    return float(values[0])
