@@ -56,12 +56,12 @@ def partial_work(ground: Ground) -> tuple[CodedAnswer, float] | None:
         work += ground.exact_work(loads, batches)
         if best is not None and (time > ranked[0][0] * (1 + _NEAR) or work > _EXACT_WORK):
             break
+        if best is not None and ground.cuts():
+            break
         answer = ground.answer(loads, batches)
         cost = ground.cost(answer)
         if best is None or cost < best[1]:
             best = answer, cost
-        if ground.over():
-            break
     return best
 
 
@@ -80,11 +80,13 @@ class _Splits:
     def estimates(self) -> Iterator[tuple[float, int, Loads]]:
         """Yield the mean time on the draws, the number of batches and the loads."""
         ground, need = self._ground, self._ground.domain.need
+        is_first = True
         for batches in batch_numbers(ground.problem, need):
             for loads in dict.fromkeys(self._loads(batches)):
-                yield self._draws.mean(self._draws.whole(loads, need, batches)), batches, loads
-                if ground.over():
+                if not is_first and ground.cuts():
                     return
+                is_first = False
+                yield self._draws.mean(self._draws.whole(loads, need, batches)), batches, loads
 
     def _loads(self, batches: int) -> Iterator[Loads]:
         """Yield allowed loads for a number of batches."""

@@ -12,7 +12,9 @@ from allocsolve.models.coded.scores import QuickScores, Scores
 from allocsolve.solvers.coded.batching import partial_work
 from allocsolve.solvers.coded.ground import Ground
 
-__all__ = ["best_of", "best_of_rule", "compare", "names_of"]
+__all__ = ["best_of", "best_of_rule", "compare", "names_of", "note_value"]
+
+_CUT = "the time limit cut the search of these rules short, so no value is given: {}"
 
 _FINALISTS = 24
 """Candidates of nearly equal quick scores that are scored exactly."""
@@ -55,16 +57,29 @@ def compare(ground: Ground, *, offer: bool) -> None:
         if name in ground.values:
             continue
         found = best_of_rule(ground, name)
-        ground.values.setdefault(name, None if found is None else found[1])
+        note_value(ground, name, found)
         if found is not None and offer and math.isfinite(found[1]):
             ground.control.offer(*found, name)
             ground.starts.append(found)
+    if ground.unfinished:
+        ground.warnings += (_CUT.format(", ".join(ground.unfinished)),)
     if offer and ground.control.answer is None:
         _offer_anything(ground)
 
 
+def note_value(ground: Ground, name: str, found: tuple[CodedAnswer, float] | None) -> None:
+    """Keep what a rule is worth; of one whose search was cut short that is not known."""
+    if ground.cut:
+        ground.unfinished.append(name)
+    ground.values[name] = None if found is None or ground.cut else found[1]
+
+
 def best_of_rule(ground: Ground, name: str) -> tuple[CodedAnswer, float] | None:
-    """Return the best answer of a rule with its cost, None if it gives none."""
+    """Return the best answer of a rule with its cost, None if it gives none.
+
+    ``ground.cut`` tells whether the run had to end before all of it was looked at.
+    """
+    ground.cut = False
     if name == "partial_work":
         return partial_work(ground)
     if name == "replication":
@@ -119,9 +134,9 @@ def _ranked(
     ranked = []
     stride = max(1, round(len(places) ** 0.5))
     for place in (place for first in range(stride) for place in places[first::stride]):
-        ranked.append((scores.score(given[place]), place))
-        if ground.over():
+        if ranked and ground.cuts():
             break
+        ranked.append((scores.score(given[place]), place))
     return sorted(ranked)
 
 
@@ -131,7 +146,7 @@ def _least_quantile(ground: Ground, scores: Scores, given: Sequence[Loads]) -> l
     assert goal.q is not None
     late = 1.0 - float(goal.q)
     best, rest = given[len(given) // 3 : len(given) // 3 + 1], list(given)
-    while rest and best and not ground.over():
+    while rest and best and not ground.cuts():
         scores.focus(best[0])
         rest = [loads for loads in rest if scores.score(loads) <= late]
         if rest:
@@ -143,7 +158,9 @@ def _best_exactly(
     ground: Ground, answers: Sequence[CodedAnswer]
 ) -> tuple[CodedAnswer, float] | None:
     best: tuple[CodedAnswer, float] | None = None
-    for answer in answers:
+    for k, answer in enumerate(answers):
+        if k and ground.cuts():
+            break
         try:
             cost = ground.cost(answer)
         except NoExactLaw:
@@ -154,8 +171,6 @@ def _best_exactly(
             continue
         if best is None or cost < best[1]:
             best = answer, cost
-        if ground.over():
-            break
     return best
 
 

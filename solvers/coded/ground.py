@@ -37,6 +37,10 @@ _SMALL = 100
 """Nodes times rows of a job up to which a search is not worth a compiler."""
 _HURRIED = 0.03
 """Seconds of an exact value by arrays from which on nothing is searched without a compiler."""
+_RULES = (1200, 100)
+"""Loads that the rules score by arrays, about, and those of which they ask the exact value."""
+_POINTS = 96
+"""Times at which a score looks, about."""
 _LOADING = 4.0
 """Seconds up to which loops are loaded from the cache rather than compiled."""
 _SHARE = 0.7
@@ -63,10 +67,14 @@ class Ground:
         what was in the cache.
     warnings
         What a reader should know about the loops.
+    unfinished
+        Rules whose search was cut short.
     starts
         The answers of rules from which a search may start, with their costs.
     nothing_is_good
         Whether it is proven that no loads reach the confidence that is asked for.
+    cut
+        Whether a search was ended before its end since this was last made False.
     pause
         Reading of :func:`time.monotonic` at which what is done now has to end.
     """
@@ -82,15 +90,28 @@ class Ground:
         self.starts: list[tuple[CodedAnswer, float]] = []
         self.pause = math.inf
         self.nothing_is_good = False
+        self.cut = False
+        self.unfinished: list[str] = []
         self._scores: dict[int, Scores] = {}
         self._most_reserved = _REPORT[2] * max(control.remaining(), 0.0)
         self._exact_seconds = self.law_seconds()
 
+    def rule_seconds(self) -> float:
+        """Return how long all rules take without a compiler, roughly."""
+        scored, exact = _RULES
+        if not self.problem.arrays.independent:
+            return (scored + exact) * self.law_seconds()
+        score = array_seconds(_POINTS, self._results(), len(self.domain.caps), self.domain.need)
+        return scored * score + exact * self.law_seconds()
+
+    def _results(self) -> int:
+        """Return how many results good loads have, about."""
+        need, nodes = self.domain.need, len(self.domain.caps)
+        return nodes * min(most_batches(self.problem, need), 1 + 3 * need // nodes)
+
     def law_seconds(self) -> float:
         """Return how long the exact value of an answer takes, roughly."""
-        need, nodes = self.domain.need, len(self.domain.caps)
-        batches = most_batches(self.problem, need)
-        results = nodes * min(batches, 1 + 3 * need // nodes)
+        need, nodes, results = self.domain.need, len(self.domain.caps), self._results()
         times = _TIMES + (_FOR_EACH * results if self.problem.objective_name == "mean" else 0)
         seconds = array_seconds(times, results, nodes, need)
         return seconds * (_COMPILED if COMPLETION.is_loaded() else 1.0)
@@ -99,6 +120,13 @@ class Ground:
         """Whether the run has to end; what judging the answer takes is kept for it."""
         stopped = self.control.stopped() is not None or time.monotonic() >= self.pause
         return stopped or self.control.remaining() <= self._reserve()
+
+    def cuts(self) -> bool:
+        """Whether the run has to end before something that is left to do; note it then."""
+        if self.over():
+            self.cut = True
+            return True
+        return False
 
     def _reserve(self) -> float:
         """Return the seconds that are kept for judging the answer."""
@@ -162,38 +190,52 @@ class Ground:
 
 
 @contextmanager
-def ready_loops(ground: Ground) -> Iterator[None]:
-    """Give the block compiled loops, or what numpy and plain Python do instead; note which."""
-    if _worth_compiling(ground) and make_ready(ground.control, *_sets(ground)):
+def ready_loops(ground: Ground, *, searches: bool = True) -> Iterator[None]:
+    """Give the block compiled loops, or what numpy and plain Python do instead; note which.
+
+    Parameters
+    ----------
+    searches
+        Whether more is to come than the answers of rules. Those take about a thousand values,
+        which arrays of numpy give at once for small jobs, the same bytes as compiled loops.
+    """
+    sets = _sets(ground, searches=searches)
+    plain = 0.0 if searches else ground.rule_seconds()
+    is_quick = not searches and plain <= sum(k.load_seconds() for k in sets if not k.is_loaded())
+    if not is_quick and _worth_compiling(ground, sets, plain) and make_ready(ground.control, *sets):
         yield
         return
-    seconds = ground.law_seconds()
     ground.compiled = False
-    ground.warnings = () if _is_small(ground) else (_UNCOMPILED,)
-    ground.hurried = seconds > _HURRIED
+    is_done = _is_small(ground) or (not searches and plain < _SHARE * ground.control.remaining())
+    ground.warnings = () if is_done else (_UNCOMPILED,)
+    ground.hurried = ground.law_seconds() > _HURRIED
     with uncompiled():
         yield
 
 
-def _sets(ground: Ground) -> tuple[KernelSet, ...]:
+def _sets(ground: Ground, *, searches: bool) -> tuple[KernelSet, ...]:
     """Return the loops that the job needs."""
     if ground.problem.arrays.scenarios is not None:
         return ()
     if not ground.problem.arrays.independent:
         return (COMPLETION,)
-    return (COMPLETION, LOADS, PAIRS, BOUNDS) if ground.is_whole else (COMPLETION, LOADS)
+    if searches and ground.is_whole:
+        return (COMPLETION, LOADS, PAIRS, BOUNDS)
+    return (COMPLETION, LOADS)
 
 
-def _worth_compiling(ground: Ground) -> bool:
+def _worth_compiling(ground: Ground, sets: Sequence[KernelSet], plain: float) -> bool:
     """Whether making the loops ready takes a small part of the time left, and is of use."""
     control = ground.control
-    missing = [kernels for kernels in _sets(ground) if not kernels.is_loaded()]
+    missing = [kernels for kernels in sets if not kernels.is_loaded()]
     if sum(kernels.load_seconds() for kernels in missing) > _SHARE * control.remaining():
         return False
     seconds = while_running(control, lambda: sum(kernels.seconds() for kernels in missing))
     if seconds is None or seconds > _SHARE * control.remaining():
         return False
-    return seconds <= _LOADING or not _is_small(ground)
+    if seconds <= _LOADING:
+        return True
+    return not _is_small(ground) and not 0 < plain < min(seconds, _SHARE * control.remaining())
 
 
 def _is_small(ground: Ground) -> bool:

@@ -13,6 +13,8 @@ from allocsolve.models.coded.costs import exact_cost
 from allocsolve.models.coded.data import Elastic, Gradient
 from allocsolve.models.coded.law import NoExactLaw
 from allocsolve.models.coded.problem import CodedProblem, Feature
+from allocsolve.models.coded.thresholds import APPROXIMATE
+from allocsolve.solvers.coded.approximate import approximate_answers
 from allocsolve.solvers.coded.compare import best_of_rule, names_of
 from allocsolve.solvers.coded.elastic import elastic_rules
 from allocsolve.solvers.coded.ground import Ground, ready_loops
@@ -57,7 +59,7 @@ def _of_rows(
     problem: CodedProblem, control: RealControl[CodedAnswer]
 ) -> Iterator[tuple[str, CodedAnswer, float]]:
     ground = Ground(problem, control)
-    with ready_loops(ground):
+    with ready_loops(ground, searches=False):
         for name in names_of(ground):
             found = None if ground.over() else best_of_rule(ground, name)
             if found is not None:
@@ -74,6 +76,8 @@ def _of_gradients(problem: CodedProblem) -> Iterator[tuple[str, CodedAnswer, flo
         for answer in rule(job):
             if job.allows(answer):
                 yield name, answer, exact_cost(problem, answer)
+    for answer in approximate_answers(job):
+        yield APPROXIMATE, answer, exact_cost(problem, answer)
 
 
 def _of_pieces(problem: CodedProblem) -> Iterator[tuple[str, CodedAnswer, float]]:
