@@ -43,6 +43,8 @@ demo: $(VENV)/.demo
 		-o $(OUT)/cluster-check.json
 	$(RUN)/allocsolve plot $(SAMPLES)/cluster.json $(OUT)/cluster.json -o $(OUT)/cluster.svg
 	@grep -q '"status": "OPTIMAL"' $(OUT)/ft06.json && grep -q '"value": 55,' $(OUT)/ft06.json
+	@grep -q '"status": "OPTIMAL"' $(OUT)/stragglers.json
+	@grep -q '"status": "OPTIMAL"' $(OUT)/cluster.json
 	@echo
 	@echo "ft06, a job shop of 6 jobs on 6 machines: makespan 55, proven optimal and checked."
 	@echo "house, a project of 16 tasks on 2 resources:"
