@@ -24,7 +24,7 @@ from allocsolve.models.result import SolverInfo, Termination
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished
 from allocsolve.solvers.engines.conic import engine_version
-from allocsolve.solvers.fair.compiling import plain_seconds
+from allocsolve.solvers.fair.compiling import UNCOMPILED, plain_seconds
 from allocsolve.solvers.fair.forms import Form, form_of
 from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
 from allocsolve.solvers.fair.level_box import BoxedLevels
@@ -35,7 +35,7 @@ from allocsolve.solvers.fair.presenting import goal_name, offer
 from allocsolve.solvers.fair.price_box import solve_in_box
 from allocsolve.solvers.fair.program import Division, Found
 from allocsolve.solvers.fair.settings import objective_options, read_words
-from allocsolve.solvers.fair.structured import nothing_to_divide, offer_nothing
+from allocsolve.solvers.fair.structured import nothing_to_divide, offer_nothing, offer_split
 from allocsolve.solvers.loading import loops
 
 __all__ = ["SETTINGS", "Stages", "solve"]
@@ -84,7 +84,9 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     if stages.first is None or stages.last is None:
         late = control.stopped() or Termination.SOLVER_ERROR
         if backup is None:
-            return finished(control, info, late)
+            offer_split(problem, control)
+            warnings = (UNCOMPILED,) if form.division.size[0] > _MANY else ()
+            return finished(control, info, late, warnings=warnings)
         offer(backup, control, "max_min", bounds=False)
         return finished(control, info, late, warnings=(_FIRST_ONLY,))
     # The bound is one on the first level: it proves nothing of levels that were not raised.
@@ -99,7 +101,9 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
 
 def _first_level(form: Form, control: RealControl[FairAnswer]) -> FairAnswer | None:
     """Return a max-min answer, which is found far sooner than the first stage of many jobs."""
-    with loops(control, INTERIOR, BOX, plain=plain_seconds(form.problem)) as able:
+    with loops(
+        control, INTERIOR, BOX, plain=plain_seconds(form.problem, division=form.division)
+    ) as able:
         if not able:
             return None
         return form.answer(solve_in_box(form.division, stop=control.stopped))

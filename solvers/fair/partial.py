@@ -49,7 +49,7 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         return finished(control, info, Termination.FINISHED)
     control.phase("Nash welfare with all jobs and without each")
     form = form_of(problem.aiming_at("nash", problem.settings))
-    plain = plain_seconds(problem, 1 + form.division.size[0])
+    plain = plain_seconds(problem, 1 + form.division.size[0], form.division)
     with loops(control, INTERIOR, BOX, plain=plain) as able:
         if not able:
             ended_by = control.stopped() or Termination.TIME_LIMIT

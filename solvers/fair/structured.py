@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import numpy as np
 
 from allocsolve.models.fair.answer import FairAnswer
+from allocsolve.models.fair.bounds import guessed_prices
 from allocsolve.models.fair.certificates import ceilings, price_bound
 from allocsolve.models.fair.objectives import (
     counted,
@@ -17,6 +19,7 @@ from allocsolve.models.fair.objectives import (
     spread,
 )
 from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.fair.split import split_shares
 from allocsolve.models.fair.utility import utilities
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, RealControl
@@ -24,12 +27,21 @@ from allocsolve.solvers.ending import finished, own_solver
 from allocsolve.solvers.fair.compiling import UNCOMPILED, plain_seconds
 from allocsolve.solvers.fair.forms import Form, form_of, level_form
 from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
-from allocsolve.solvers.fair.presenting import Offered, goal_name, offer
+from allocsolve.solvers.fair.presenting import Offered, goal_name, offer, repair
 from allocsolve.solvers.fair.program import Division, Found
 from allocsolve.solvers.fair.settings import objective_options
 from allocsolve.solvers.loading import loops
 
-__all__ = ["answer_by", "at_level", "nothing_to_divide", "offer_nothing", "run_by"]
+__all__ = [
+    "answer_by",
+    "at_level",
+    "compiled",
+    "known_form",
+    "nothing_to_divide",
+    "offer_nothing",
+    "offer_split",
+    "run_by",
+]
 
 Core = Callable[[Division], Found]
 """Finds the optimum of a division."""
@@ -51,25 +63,57 @@ def run_by(
     require_columns(problem, goal_name(problem))
     info = own_solver(control, objective_options(control.limits.options))
     control.phase("dividing")
-    with loops(control, INTERIOR, BOX, plain=plain_seconds(problem)) as able:
+    form = known_form(problem)
+    with compiled(problem, control, form) as able:
         if not able:
+            offer_split(problem, control)
             late = control.stopped() or Termination.TIME_LIMIT
             return finished(control, info, late, warnings=(UNCOMPILED,))
-        offered = answer_by(core, name, problem, control)
+        offered = answer_by(core, name, problem, control, form)
     ended_by = control.stopped()
+    if control.answer is None:
+        offer_split(problem, control)
     warnings = offered.warnings if ended_by is None else ()
     return finished(control, info, ended_by or Termination.FINISHED, warnings=warnings)
 
 
+def known_form(problem: FairProblem) -> Form | None:
+    """Return the division that stands for a problem; None if it is not a single one."""
+    if nothing_to_divide(problem) or goal_name(problem) == "finish_time_fairness":
+        return None
+    return form_of(problem)
+
+
+def compiled(
+    problem: FairProblem, control: RealControl[FairAnswer], form: Form | None
+) -> AbstractContextManager[bool]:
+    """Give a block the loops of the structured methods; what is compiled first is waited for.
+
+    Meanwhile the equal split is there, so that there is an answer whenever the run ends.
+    """
+    plain = plain_seconds(problem, division=None if form is None else form.division)
+    return loops(control, INTERIOR, BOX, plain=plain, before=lambda: offer_split(problem, control))
+
+
 def answer_by(
-    core: Core, name: str, problem: FairProblem, control: RealControl[FairAnswer]
+    core: Core,
+    name: str,
+    problem: FairProblem,
+    control: RealControl[FairAnswer],
+    form: Form | None = None,
 ) -> Offered:
-    """Offer the answer of one method, with its bound."""
+    """Offer the answer of one method, with its bound.
+
+    Parameters
+    ----------
+    form
+        The division that stands for the problem, if it is known already.
+    """
     if nothing_to_divide(problem):
         return offer_nothing(problem, control)
     if goal_name(problem) == "finish_time_fairness":
         return offer(_finish_times(core, problem, control), control, name)
-    form = form_of(problem)
+    form = form or form_of(problem)
     found = core(form.division)
     return offer(at_level(problem, form.answer(found, _worth(problem, found))), control, name)
 
@@ -89,6 +133,18 @@ def offer_nothing(problem: FairProblem, control: RealControl[FairAnswer]) -> Off
         problem, np.zeros((n, m)), prices=np.zeros(m), time_prices=np.zeros(n), levels=np.zeros(0)
     )
     return offer(answer, control, "empty")
+
+
+def offer_split(problem: FairProblem, control: RealControl[FairAnswer]) -> None:
+    """Offer the equal split, which needs no search, with prices that prove some bound.
+
+    It breaks no rule, but those of floors that are not the split itself.
+    """
+    if problem.arrays.demand is not None or nothing_to_divide(problem):
+        return
+    shares, _ = repair(problem.arrays, split_shares(problem.arrays, problem.settings))
+    answer = FairAnswer(problem, shares, prices=guessed_prices(problem))
+    offer(at_level(problem, answer), control, "equal_split", bounds=False)
 
 
 def _worth(problem: FairProblem, found: Found) -> float:

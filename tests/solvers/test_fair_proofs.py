@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import allocsolve
+from allocsolve.models import kernels
 from allocsolve.models.fair.answer import FairAnswer
+from allocsolve.models.fair.check import check
 from allocsolve.models.fair.claims import PROVED, price_gap
 from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.fair.split import equal_split, split_shares
+from allocsolve.models.kernels import KernelSet
 from allocsolve.solvers.control import Limits, RealControl
 from allocsolve.solvers.fair.presenting import offer
 from allocsolve.solvers.fair.structured import at_level
@@ -73,3 +79,68 @@ def test_shared_time_stays_where_levels_are_cut() -> None:
     cut = at_level(problem, answer)
     assert cut.utilities == pytest.approx([0.2, 0.2, 0.2])
     assert cut.pair_shares == pytest.approx(np.array([[0.4]]))
+
+
+@pytest.fixture
+def cold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let no loop be compiled, in this process or in a cache, and let compiling fail the test."""
+
+    def refuse(self: KernelSet) -> float:
+        raise AssertionError(f"{self.name} was compiled")
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
+    monkeypatch.setattr(kernels._Kernel, "is_loaded", lambda _: False)
+    monkeypatch.setattr(kernels._Kernel, "is_cached", lambda _: False)
+    monkeypatch.setattr(KernelSet, "build", refuse)
+
+
+@pytest.mark.usefixtures("cold")
+@pytest.mark.parametrize("method", ["auto", "interior_point"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nash",
+        "nash_sharing_incentive",
+        "alpha_fair",
+        "max_min",
+        "makespan",
+        "finish_time_fairness",
+        "equal_throughput",
+    ],
+)
+def test_there_is_an_answer_where_compiling_does_not_fit(name: str, method: str) -> None:
+    """On a new machine a short limit ended without any answer, though an equal split is one."""
+    pace = np.random.default_rng(1).random((9_000, 4)) + 0.1
+    problem = FairProblem.from_arrays(pace, [400, 200, 100, 9], columns={"remaining": pace[:, 0]})
+    result = allocsolve.solve(problem, objective=name, method=method, time_limit=5, threads=1)
+    assert result.status == "FEASIBLE", result.warnings
+    assert any("doctor --compile" in warning for warning in result.warnings)
+    assert allocsolve.check(problem, result).violations == ()
+    assert result.objective.bound is not None
+
+
+@pytest.mark.usefixtures("cold")
+def test_many_jobs_of_few_kinds_need_no_compiler() -> None:
+    """Jobs that are alike are one in the loops: what counts is how many kinds there are."""
+    pace = np.random.default_rng(1).random((20, 4))[np.arange(8_000) % 20]
+    problem = FairProblem.from_arrays(pace, [400, 200, 100, 9])
+    for method in ("auto", "price_box"):
+        result = allocsolve.solve(problem, objective="nash", method=method, time_limit=9, threads=1)
+        assert result.status == "OPTIMAL", result.warnings
+
+
+@pytest.mark.parametrize("time_cap", [True, False])
+@pytest.mark.parametrize("split", ["equal", "weighted"])
+def test_shares_of_the_equal_split_bring_its_utility(split: str, time_cap: bool) -> None:
+    """An answer of equal parts must be what floors and normalisers say that it is."""
+    generator = np.random.default_rng(2)
+    columns = {"gang": generator.integers(1, 4, 9), "weight": generator.random(9) + 0.1}
+    problem = FairProblem.from_arrays(
+        generator.random((9, 3)), [3, 2, 40], columns=columns, time_cap=time_cap
+    )
+    settings = problem.settings.with_options({"split": split})
+    shares = split_shares(problem.arrays, settings)
+    answer = FairAnswer(problem, shares)
+    assert answer.utilities == pytest.approx(equal_split(problem.arrays, settings))
+    assert check(problem, answer, name="nash_sharing_incentive", settings=settings).valid
