@@ -51,7 +51,9 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
         if not ground.hurried:
             bound_cost(ground)
         if not ground.hurried and enumerate_all(ground, math.inf) and control.answer is None:
-            return infeasible(solver, None)
+            from allocsolve.solvers.coded.lateness import told_proof  # it enumerates likewise
+
+            return infeasible(solver, told_proof(ground, solver.name))
     return finished(
         control,
         solver,
@@ -68,10 +70,12 @@ def is_small(ground: Ground) -> bool:
     if not problem.arrays.independent or problem.limits.batches != 1:
         return False
     _, leaders, members = np.unique(node_classes(problem), return_index=True, return_counts=True)
-    count = 1.0
+    count = 1
     for cap, size in zip(domain.caps[leaders].tolist(), members.tolist(), strict=True):
-        count *= math.comb(cap + size, size)
-    return count <= _SMALL
+        count *= math.comb(cap + size, size)  # a whole number: it may be beyond all floats
+        if count > _SMALL:
+            return False
+    return True
 
 
 def enumerate_all(ground: Ground, budget: float) -> bool:

@@ -246,6 +246,14 @@ def test_deterministic_nodes_are_sorted() -> None:
     assert law.quantiles([0.001, 0.999]) == pytest.approx((0.4, 0.4), rel=1e-14)
 
 
+@pytest.mark.parametrize("q", [1e-14, 1e-17, 1e-300])
+def test_no_job_is_complete_before_it_can_be(q: float) -> None:
+    """A probability below all rounding still does not lie at time 0, where nothing has begun."""
+    assert shifted(FOUR, 12, [1, 1, 5, 5]).quantile(q) == pytest.approx(5 / 3, rel=1e-6)
+    sure = Law(law="deterministic", value=2)
+    assert law_of([sure] * 3, 2, [1, 1, 1]).quantile(q) == 2
+
+
 def test_elastic_jobs_wait_for_all_of_a_piece() -> None:
     """Without stragglers to tolerate every node must answer: the largest of exponentials."""
     nodes = [Node(id=f"w{i}", speed=2, runtime=Law(law="exponential", rate=1)) for i in range(3)]

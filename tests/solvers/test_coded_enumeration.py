@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,9 @@ from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.value import objective_value
 from allocsolve.models.nodes import Law
 from allocsolve.models.result import Sense, Status
+from allocsolve.solvers import control
+from allocsolve.solvers.coded.enumeration import is_small
+from allocsolve.solvers.coded.ground import Ground
 
 MEAN = ObjectiveSpec(name="mean")
 UPPER, MEDIAN = (ObjectiveSpec(name="quantile", q=Fraction(q, 10)) for q in (9, 5))
@@ -77,3 +81,10 @@ def test_what_is_called_optimal_is_the_best_of_all_loads(
     result = allocsolve.solve(problem, method="enumeration", threads=1, time_limit=None)
     assert result.status is Status.OPTIMAL
     assert result.objective.value == pytest.approx(_best(problem), rel=1e-8, abs=0)
+
+
+def test_loads_of_a_fleet_are_counted_beyond_all_floats() -> None:
+    """Some 10^1500 loads are too many to be enumerated, which is no reason to fail."""
+    nodes = [Node(id=f"w{i}", runtime=Law(law="exponential", rate=1)) for i in range(2000)]
+    problem = CodedProblem(task=MatVec(rows=4000), nodes=nodes)
+    assert not is_small(Ground(problem, control.RealControl[CodedAnswer](control.Limits(math.inf))))
