@@ -154,14 +154,21 @@ class Reason(msgspec.Struct, frozen=True, tag_field="type", kw_only=True):
 
 
 class SolverProof(Reason, frozen=True, tag="solver_proof", kw_only=True):
-    """An exact solver exhausted the search; there is no short argument."""
+    """An exact solver exhausted the search; there is no short argument.
+
+    Attributes
+    ----------
+    detail
+        What was found instead, as a sentence with numbers that another run can confirm.
+    """
 
     solver: str = ""
+    detail: str = ""
 
     def sentence(self) -> str:
         """Say the reason in English."""
         by = f" by {self.solver}" if self.solver else ""
-        return f"proven infeasible{by}; no short explanation is known"
+        return f"proven infeasible{by}; {self.detail or 'no short explanation is known'}"
 
 
 @dataclass(frozen=True)

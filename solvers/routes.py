@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.graph import HONOURED
-from allocsolve.models.dag.problem import DagProblem, Feature
+from allocsolve.models.dag.problem import Feature
 from allocsolve.models.errors import FeatureRefused, UsageError, suggest
 from allocsolve.models.fair.settings import OBJECTIVE_NAMES
 from allocsolve.models.kernels import KernelSet
-from allocsolve.models.result import Bound
+from allocsolve.models.result import BoundOf
 from allocsolve.solvers.coded import table as coded
-from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.control import Outcome
 from allocsolve.solvers.fair.rows import ROWS as FAIR_ROWS
 
 __all__ = [
@@ -238,12 +237,14 @@ METHODS: tuple[Method, ...] = (
 )
 
 
-FindBounds = Callable[[DagProblem, Control[Schedule]], list[Bound]]
+FindBounds = Callable[..., Sequence[BoundOf[float]]]
+"""Takes a problem of the way's kind and the :class:`Control` of the run; raises a UsageError that
+says why if a kind without other bounds gets none."""
 
 
 @dataclass(frozen=True)
 class BoundRoute:
-    """One way to bound a problem with an engine; ``target`` is ``module:function``."""
+    """One way to bound a problem that takes time; ``target`` is ``module:function``."""
 
     name: str
     kind: str
@@ -268,6 +269,12 @@ BOUNDS: tuple[BoundRoute, ...] = (
         kind="dag",
         target="allocsolve.solvers.dag.engine_bounds:chain_and_load",
         description="linear program over chains of tasks and loads of nodes",
+    ),
+    BoundRoute(
+        name="true laws",
+        kind="coded",
+        target="allocsolve.solvers.coded.bounding:bounds_of",
+        description="products: no loads do better than adaptive or rateless ones; worst cases",
     ),
 )
 """Bounds beyond those that :func:`allocsolve.models.dag.bounds.lower_bounds` finds at once."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import cast
 
@@ -18,10 +18,11 @@ from allocsolve.models.coded.measures import measure
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.reasons import find_reason
 from allocsolve.models.coded.value import objective_value
-from allocsolve.models.errors import InputError, UsageError, suggest
+from allocsolve.models.errors import InputError, SolverMissing, UsageError, suggest
 from allocsolve.models.result import BoundOf, CheckReport, Reason, Violation
 from allocsolve.report.claims import Claim
-from allocsolve.solvers.control import Outcome
+from allocsolve.solvers.control import Limits, Outcome, RealControl, Token
+from allocsolve.solvers.routes import BOUNDS
 
 __all__ = ["CodedCase"]
 
@@ -37,6 +38,7 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
 
     kind = "coded"
     noun = "assignment"
+    settings_known = OBJECTIVE_SETTINGS
 
     def __init__(
         self, problem: CodedProblem, objective: str | None, options: Mapping[str, str]
@@ -49,6 +51,7 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
         self.sense = problem.sense
         self._baselines: Mapping[str, float | None] = {}
         self._known: tuple[CodedAnswer, float] | None = None
+        self._unbounded: str | None = None
 
     def reason(self) -> Reason | None:
         """Return why there is no assignment, None if that is not seen at once."""
@@ -59,8 +62,21 @@ class CodedCase(RealCase[CodedProblem, CodedAnswer]):
         return verify_reason(self.problem, reason)
 
     def bounds(self) -> Sequence[BoundOf[float]]:
-        """Return no bounds: those on the completion law come with the methods."""
+        """Return no bounds: those on the completion law take time."""
         return ()
+
+    def engine_bounds(self, limits: Limits, token: Token) -> Iterator[BoundOf[float]]:
+        """Yield bounds from the true laws, or keep why there are none."""
+        for way in (way for way in BOUNDS if way.kind == self.kind):
+            try:
+                yield from way.load()(self.problem, RealControl[CodedAnswer](limits, token))
+            except (SolverMissing, UsageError) as error:
+                self._unbounded = str(error)
+
+    @property
+    def why_unbounded(self) -> str:
+        """Why there are no bounds."""
+        return self._unbounded or "bounds of coded jobs take time, and the time limit is 0"
 
     def value(self, answer: CodedAnswer) -> float:
         """Return the value of an assignment."""

@@ -47,6 +47,7 @@ class FairCase(RealCase[FairProblem, FairAnswer]):
 
     kind = "fair"
     noun = "allocation"
+    settings_known = tuple(SETTING_NAMES)
 
     def __init__(
         self, problem: FairProblem, objective: str | None, options: Mapping[str, str]

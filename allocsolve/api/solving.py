@@ -223,6 +223,8 @@ class _Run:
         """
         if outcome.proof is not Proof.INFEASIBLE:
             return None
+        if isinstance(outcome.reason, SolverProof):
+            return outcome.reason if self.method.exact else None
         if outcome.reason is not None:
             return self._verified(outcome.reason)
         return SolverProof(solver=outcome.solver.name) if self.method.exact else None

@@ -13,6 +13,7 @@ from msgspec import UNSET, UnsetType
 
 from allocsolve.models.coded.reason_types import (
     BudgetBelowNeed,
+    DeadlineOutOfReach,
     LoadLimitBelowNeed,
     PartitionOutOfReach,
     StorageBelowNeed,
@@ -49,6 +50,7 @@ __all__ = [
 
 AnyReason: TypeAlias = (
     BudgetBelowNeed
+    | DeadlineOutOfReach
     | LoadLimitBelowNeed
     | PartitionOutOfReach
     | StorageBelowNeed

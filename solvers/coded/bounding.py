@@ -1,4 +1,4 @@
-"""Bounds on the cost of a coded job, from the true laws of its nodes."""
+"""Bounds on the cost of a coded job, from the true laws of its nodes, and bounds alone."""
 
 from __future__ import annotations
 
@@ -6,16 +6,81 @@ import math
 
 import numpy as np
 
+from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.bounds import Adaptive, ceiling_of, lower_mean, lower_quantile
 from allocsolve.models.coded.bounds_scenarios import rateless_times
+from allocsolve.models.coded.data import Elastic, Gradient
 from allocsolve.models.coded.law import completion_law
+from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.errors import UsageError
 from allocsolve.models.result import RealBound
-from allocsolve.solvers.coded.ground import Ground
+from allocsolve.solvers.coded.compare import compare
+from allocsolve.solvers.coded.ground import Ground, ready_loops
+from allocsolve.solvers.control import RealControl
 
-__all__ = ["bound_cost"]
+__all__ = ["bound_cost", "bounds_of"]
 
 _MARKS = 160
 """Quantiles of the answer at which the lower sum of a mean has its points."""
+
+_DETAILS = {
+    "adaptive loads": "no loads do better than loads that may depend on what other nodes have sent",
+    "rateless loads": "no loads do better than if every row counted as soon as it is done",
+}
+"""What a ceiling says."""
+
+_KNOWN = 0.5
+"""Share of the time that rules may take for an answer, by which the times of a bound are chosen."""
+
+
+def bounds_of(problem: CodedProblem, control: RealControl[CodedAnswer]) -> list[RealBound]:
+    """Return the bounds that runs of ``auto`` begin with, without their search.
+
+    Raises
+    ------
+    UsageError
+        If there is none; the message says why.
+    """
+    if isinstance(problem.task, Gradient | Elastic):
+        _bound_worst_case(problem, control)
+    else:
+        _bound_products(problem, control)
+    if control.bound is None:
+        why = "the time limit came before it" if control.stopped() else "none is known for this job"
+        raise UsageError(f"no bound on objective '{problem.objective_name}': {why}")
+    bound = control.bound
+    return [RealBound(bound.value, bound.source, bound.detail)]
+
+
+def _bound_worst_case(problem: CodedProblem, control: RealControl[CodedAnswer]) -> None:
+    """Bound the worst case by the programs that place partitions or pieces, which prove it."""
+    from allocsolve.solvers.coded import auto
+
+    if problem.objective_name != "worst_case":
+        task = "gradients" if isinstance(problem.task, Gradient) else "elastic jobs"
+        raise UsageError(
+            f"no bound on objective '{problem.objective_name}' of {task} is known; of these the "
+            "objective 'worst_case' is bounded"
+        )
+    auto.solve(problem, control)
+
+
+def _bound_products(problem: CodedProblem, control: RealControl[CodedAnswer]) -> None:
+    ground = Ground(problem, control)
+    with ready_loops(ground):
+        if ground.hurried:
+            raise UsageError(
+                f"no bound: {'; '.join(ground.warnings) or 'there is too little time'}"
+            )
+        if problem.objective_name in ("mean", "quantile") and problem.arrays.scenarios is None:
+            with ground.part_of_time(_KNOWN):
+                compare(ground, offer=True)
+            if control.answer is None:
+                raise UsageError(
+                    "no bound: no rule gives loads that keep all limits, and their law says where "
+                    "to look for it"
+                )
+        bound_cost(ground)
 
 
 def bound_cost(ground: Ground) -> None:
@@ -28,12 +93,12 @@ def bound_cost(ground: Ground) -> None:
         return
     goal, name, answer = problem.objective, problem.objective_name, ground.control.answer
     ceiling = ceiling_of(problem, ground.domain)
-    source = f"{ceiling.name}, true laws"
+    source, detail = f"{ceiling.name}, true laws", _DETAILS[ceiling.name]
     if name in ("deadline_probability", "cost"):
         assert goal.deadline is not None
         reach = float(ceiling.reach(np.array([float(goal.deadline)]))[0])
         if name == "deadline_probability":
-            ground.control.raise_bound(RealBound(-min(1.0, reach), source))
+            ground.control.raise_bound(RealBound(-min(1.0, reach), source, detail))
         elif isinstance(ceiling, Adaptive):
             _bound_price(ground, ceiling, source)
     elif answer is not None:
@@ -45,7 +110,7 @@ def bound_cost(ground: Ground) -> None:
         else:
             marks = law.quantiles(np.linspace(0.001, 0.9995, _MARKS).tolist())
             value = lower_mean(ceiling, marks, ground.over)
-        ground.control.raise_bound(RealBound(value, source))
+        ground.control.raise_bound(RealBound(value, source, detail))
 
 
 def _bound_price(ground: Ground, ceiling: Adaptive, source: str) -> None:
@@ -54,7 +119,7 @@ def _bound_price(ground: Ground, ceiling: Adaptive, source: str) -> None:
     assert goal.confidence is not None
     prices = ceiling.in_order(ground.problem.arrays.cost)
     value = ceiling.least_cost(float(goal.deadline), float(goal.confidence), prices)
-    ground.control.raise_bound(RealBound(value * (1 - 1e-9), source))
+    ground.control.raise_bound(RealBound(value * (1 - 1e-9), source, _DETAILS[ceiling.name]))
 
 
 def _bound_scenarios(ground: Ground) -> None:
@@ -73,4 +138,6 @@ def _bound_scenarios(ground: Ground) -> None:
     else:
         return
     value = max(value - 1e-12 * abs(value), -1.0 if name == "deadline_probability" else 0.0)
-    ground.control.raise_bound(RealBound(value, "rateless loads, given scenarios"))
+    ground.control.raise_bound(
+        RealBound(value, "rateless loads, given scenarios", _DETAILS["rateless loads"])
+    )

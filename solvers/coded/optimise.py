@@ -21,6 +21,7 @@ from allocsolve.solvers.coded.bounding import bound_cost
 from allocsolve.solvers.coded.compare import best_of, compare
 from allocsolve.solvers.coded.enumeration import enumerate_all, is_small
 from allocsolve.solvers.coded.ground import Ground, read_numbers, ready_loops
+from allocsolve.solvers.coded.lateness import out_of_reach, told_proof
 from allocsolve.solvers.coded.search import Search
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, infeasible, own_solver
@@ -62,11 +63,14 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
     with ready_loops(ground):
         budget = settings["effort"] * _WORK * _growth(ground) / (1 if ground.compiled else _PLAIN)
         compare(ground, offer=True)
+        late = out_of_reach(ground)
+        if late is not None:
+            return infeasible(solver, late)
         if ground.hurried:
             return _outcome(ground, solver, ())
         _improve_loads(ground, budget, lambda: _prove(ground, budget))
         if ground.nothing_is_good:
-            return infeasible(solver, None)
+            return infeasible(solver, told_proof(ground, solver.name))
         notes = _fresh_value(ground, budget)
     return _outcome(ground, solver, notes)
 

@@ -31,6 +31,7 @@ from allocsolve.models.result import Scalar, Termination
 from allocsolve.solvers.coded.bounding import bound_cost
 from allocsolve.solvers.coded.compare import compare
 from allocsolve.solvers.coded.ground import Ground, read_numbers, ready_loops
+from allocsolve.solvers.coded.lateness import told_proof
 from allocsolve.solvers.coded.scene import Engine, Scene, sampled
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, infeasible
@@ -83,7 +84,7 @@ def solve_by(engine: Engine, problem: CodedProblem, control: RealControl[CodedAn
             _search(ground, engine, settings, report)
     info = engine.info(control.limits, report.options)
     if report.proved_empty and control.answer is None:
-        return infeasible(info, None)
+        return infeasible(info, told_proof(ground, info.name))
     ended = ground.ended()
     if report.cut and ended is Termination.FINISHED:
         ended = Termination.TIME_LIMIT  # an engine ends a little before its limit
