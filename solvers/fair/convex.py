@@ -77,7 +77,7 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     )
     offered = offer(at_level(problem, answer), control, "cvxpy")
     if goal_name(problem) in TIGHT and not offered.proved:
-        warning = f"{run.solver} left a certified gap of {offered.gap:.1e}"
+        warning = f"{run.solver} left a certified gap of {offered.said}"
         if not offered.kept:
             (warning,) = offered.warnings
         return finished(control, info, Termination.FINISHED, warnings=(warning,))

@@ -130,7 +130,12 @@ class Offered:
         """What a result says of an answer that is not proved."""
         if not self.kept:
             return (f"the method found no shares that give {self.lack}",)
-        return () if self.proved else (f"the certified gap is {self.gap:.1e}",)
+        return () if self.proved else (f"the certified gap is {self.said}",)
+
+    @property
+    def said(self) -> str:
+        """The gap as warnings name it: infinity where the prices bound nothing."""
+        return f"{self.gap:.1e}" if math.isfinite(self.gap) else "infinity"
 
 
 def _certified(answer: FairAnswer, value: float) -> tuple[FairAnswer, float]:
@@ -207,7 +212,8 @@ def _join(control: RealControl[FairAnswer], known: list[FairAnswer]) -> None:
     if best is None or value is None:
         return
     problem, name = best.problem, goal_name(best.problem)
-    reached, gaps = signed(problem, value), {}
+    reached = signed(problem, value)
+    gaps: dict[float, FairAnswer] = {}
     for priced in (best, *known, *_guessed(best, control)):
         joined = best if priced is best else _with_prices(best, priced, reached)
         found = price_gap(problem, joined, name, reached, problem.settings)

@@ -63,6 +63,14 @@ BAD = [
     ({"jobs": job(throughput={"a": "fast"})}, ["'fast' is not a number"], "$.jobs[0].throughput.a"),
     ({"jobs": job(throughput={"a": True})}, ["True is not a number"], "$.jobs[0].throughput.a"),
     ({"jobs": job(throughput={"a": 10**400})}, ["float can hold"], "$.jobs[0].throughput.a"),
+    ({"jobs": job(throughput={"a": 1e-310})}, ["1e-310", "1e-150"], "$.jobs[0].throughput.a"),
+    ({"jobs": job(throughput={"a": 1e300})}, ["1e+300", "1e+150"], "$.jobs[0].throughput.a"),
+    ({"jobs": job(remaining=1e151)}, ["1e+151", "to 1e+150"], "$.jobs[0].remaining"),
+    (
+        {"types": [ResourceType(id="a", count=1e-200)]},
+        ["1e-200", "from 1e-150"],
+        "$.types[0].count",
+    ),
     ({"jobs": job(demand={"a": 1})}, ["throughput and in demand"], "$.jobs[0].demand.a"),
     ({"jobs": job(demand={"c": 1})}, ["unknown type 'c'"], "$.jobs[0].demand"),
     ({"jobs": job(weight=0)}, ["weight is 0", "above 0"], "$.jobs[0].weight"),
@@ -75,7 +83,11 @@ BAD = [
     ({"jobs": job(deadline=0)}, ["deadline"], "$.jobs[0].deadline"),
     ({"jobs": job(elapsed=-3)}, ["elapsed"], "$.jobs[0].elapsed"),
     ({"jobs": job(arrival=float("inf"))}, ["arrival"], "$.jobs[0].arrival"),
-    ({"jobs": job(entity="team")}, ["job 'x'", "unknown entity 'team'"], "$.jobs[0].entity"),
+    (
+        {"jobs": job(entity="team")},
+        ["job 'x'", "unknown entity 'team'", "id of an entity"],
+        "$.jobs[0].entity",
+    ),
     ({"entities": [Entity(id="t", weight=0)]}, ["weight is 0"], "$.entities[0].weight"),
     ({"entities": [Entity(id="t", policy="lifo")]}, ["lifo"], "$.entities[0].policy"),  # type: ignore[arg-type]  # deliberately wrong
     ({"pairs": [Pair(jobs=("x", "z"), throughput={})]}, ["unknown job 'z'"], "$.pairs[0].jobs"),
@@ -143,6 +155,16 @@ def test_what_is_odd_is_warned_of() -> None:
     )
     assert any("y needs more units at once than the 0.5 of type b" in text for text in notes)
     assert fair(jobs=[JOBS[0]]).warnings == ()
+
+
+def test_gangs_above_several_stocks_are_one_warning() -> None:
+    """The same jobs are named once, however many types are too small for them."""
+    types = [ResourceType(id=token, count=k + 1) for k, token in enumerate("abc")]
+    notes = fair(
+        types=types, jobs=[Job(id="x", throughput={"a": 1, "b": 1, "c": 1}, gang=3)]
+    ).warnings
+    (note,) = notes
+    assert note.startswith("x needs more units at once than the 1 of type a, the 2 of type b:")
 
 
 def test_entities_divide_their_weight() -> None:
