@@ -200,7 +200,8 @@ class _Kernel(Generic[P, R]):
             return False
         import numba
 
-        types = tuple(numba.typeof(value) for value in arguments)
+        type_of = cast("Callable[[object], object]", numba.typeof)
+        types = tuple(type_of(value) for value in arguments)
         return any(known[: len(types)] == types for known in self._compiled.signatures)
 
     def is_cached(self) -> bool:

@@ -131,7 +131,7 @@ def _ranked(
 
     Far places come soon after each other, so that what was looked at until then says most.
     """
-    ranked = []
+    ranked: list[tuple[float, int]] = []
     stride = max(1, round(len(places) ** 0.5))
     for place in (place for first in range(stride) for place in places[first::stride]):
         if ranked and ground.cuts():

@@ -19,6 +19,7 @@ from allocsolve.models.fair import responses
 from allocsolve.models.fair.data import Job, ResourceType
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.nodes import Law
+from allocsolve.solvers.coded import optimise
 from allocsolve.solvers.fair import price_box
 from allocsolve.solvers.routes import kernel_sets
 
@@ -58,7 +59,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> _Calls:
 def _coded() -> None:
     def job(method: str, **fields: object) -> None:
         problem = CodedProblem(task=MatVec(rows=5), nodes=_NODES).replace(**fields)
-        allocsolve.solve(problem, method=method, time_limit=1, threads=1)
+        options = {"effort": "1"} if method == "auto" else None
+        allocsolve.solve(problem, method=method, time_limit=None, threads=1, options=options)
 
     grouped = [Node(id=n.id, runtime=n.runtime, group="g") for n in _NODES]
     mean, deadline = (
@@ -66,7 +68,7 @@ def _coded() -> None:
         ObjectiveSpec(name="deadline_probability", deadline=9),
     )
     for method in ("auto", "enumeration"):
-        job(method, objective=mean, limits=Limits(total_load=9, budget=12))
+        job(method, task=MatVec(rows=3), objective=mean, limits=Limits(total_load=9, budget=12))
         job(method, objective=ObjectiveSpec(name="quantile", q=0.9))
         job(method, objective=ObjectiveSpec(name="cost", deadline=5, confidence=0.5))
     job("auto", objective=deadline, limits=Limits(batches=2), task=MatVec(rows=16))
@@ -85,7 +87,7 @@ def _fair() -> None:
         for method in ("auto", "interior_point", "price_box"):
             if objective != "leximin" or method == "auto":
                 allocsolve.solve(
-                    problem, method=method, objective=objective, time_limit=2, threads=1
+                    problem, method=method, objective=objective, time_limit=20, threads=1
                 )
 
 
@@ -93,12 +95,12 @@ def _dag() -> None:
     for kind in ("unrelated", "identical"):
         problem = generate("layered", tasks=6, seed=2, nodes=3, node_kind=kind)
         for method in ("heft", "peft", "annealing", "communication", "heterogeneous"):
-            allocsolve.solve(problem, method=method, time_limit=1, threads=1)
+            allocsolve.solve(problem, method=method, time_limit=2, threads=1)
 
 
 def _replay() -> None:
     problem = generate("layered", tasks=6, seed=2, nodes=3, node_kind="unrelated")
-    result = allocsolve.solve(problem, method="heft", time_limit=1, threads=1)
+    result = allocsolve.solve(problem, method="heft", threads=1)
     assert isinstance(result, DagResult)
     law = "bimodal:base=0.9,slowdown=3,probability=0.1"
     for dtype in ("float64", "float32"):
@@ -142,9 +144,10 @@ def test_real_runs_call_kernels_with_the_types_of_warm_ones(
 ) -> None:
     """An array that must not be written is another type: numba compiles anew, within a limit."""
     warm = _warm(calls)
-    # What is for many jobs only is used for few.
+    # What is for many jobs only is used for few, and searches are short without a time limit.
     monkeypatch.setattr(responses, "_MANY", 1)
-    monkeypatch.setitem(price_box.solve_in_box.__kwdefaults__, "small", 30)
+    monkeypatch.setattr(optimise, "_WORK", 1e5)
+    monkeypatch.setitem(price_box.solve_in_box.__kwdefaults__ or {}, "small", 30)
     run()
     assert {str(name).rpartition(".")[2] for name in calls.names} >= set(reached)
     assert calls.types <= warm, calls.types - warm
