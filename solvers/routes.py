@@ -317,12 +317,26 @@ def refuse_unsupported(method: Method, problem: HasFeatures, objective: str) -> 
     _require_objective(method.kind, objective)
     wanted = _lacking(method, problem, objective)
     if wanted:
+        beyond = _beyond_all(problem, objective)
+        if beyond is not None:
+            raise FeatureRefused(method.name, [*wanted, beyond], [])
         alternatives = [
             other.name
             for other in METHODS
             if other.kind == method.kind and not _lacking(other, problem, objective)
         ]
         raise FeatureRefused(method.name, wanted, alternatives)
+
+
+def _beyond_all(problem: HasFeatures, objective: str) -> str | None:
+    """Return what no method knows of an instance, whatever features it honours."""
+    if objective == "worst_case" or coded.Feature.PER_ROW not in problem.features:
+        return None
+    from allocsolve.models.coded.law_terms import without_sums
+    from allocsolve.models.coded.problem import CodedProblem
+
+    why = without_sums(problem) if isinstance(problem, CodedProblem) else None
+    return None if why is None else f"{why}, so that only simulate takes them, by sampling"
 
 
 def _require_objective(kind: str, objective: str) -> None:

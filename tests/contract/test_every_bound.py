@@ -20,9 +20,11 @@ from allocsolve.models.coded.data import (
     Scenarios,
 )
 from allocsolve.models.coded.data import Limits as CodedLimits
+from allocsolve.models.coded.law import NoExactLaw
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.problem import DagProblem
+from allocsolve.models.errors import FeatureRefused
 from allocsolve.models.nodes import Law
 from allocsolve.solvers.control import Control, Limits
 from allocsolve.solvers.routes import BOUNDS, BoundRoute
@@ -142,3 +144,20 @@ def test_worst_cases_are_bounded_and_other_objectives_say_why_not(
     other = allocsolve.bound(problem, "mean")
     assert other.bounds == []
     assert "'worst_case' is bounded" in (other.explanation or "")
+
+
+def test_no_method_is_named_that_refuses_too() -> None:
+    """A reader who is sent from method to method never learns that only sampling is left."""
+    rough = Law(law="weibull", shape=0.5, scale=1)
+    problem = _coded(scaling="per_row", nodes=[Node(id="n", runtime=rough)])
+    with pytest.raises(FeatureRefused, match="of node 'n' have no closed form") as caught:
+        allocsolve.solve(problem, method="milp")
+    assert caught.value.alternatives == ()
+    with pytest.raises(NoExactLaw, match="simulate it"):
+        allocsolve.solve(problem)
+    assert "simulate it" in (allocsolve.bound(problem).explanation or "")
+    smooth = Law(law="exponential", rate=1)
+    with pytest.raises(FeatureRefused, match="methods that do: auto"):
+        allocsolve.solve(
+            _coded(scaling="per_row", nodes=[Node(id="n", runtime=smooth)]), method="milp"
+        )
