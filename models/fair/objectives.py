@@ -76,10 +76,8 @@ def counted(arrays: FairArrays, name: str = "") -> IntArray:
 
     ``cost`` counts jobs with a deadline whatever their weight, every other one those with weight.
     """
-    some = arrays.weight > 0
-    if name == "cost":
-        some = some | np.isfinite(arrays.jobs.deadline)
-    return np.flatnonzero(arrays.reachable & some)
+    promised = (name == "cost") & np.isfinite(arrays.jobs.deadline)
+    return np.flatnonzero(arrays.reachable & ((arrays.weight > 0) | promised))
 
 
 def spread(rows: IntArray, values: FloatArray, count: int) -> FloatArray:
