@@ -14,6 +14,7 @@ of at least s + 1 nodes with the same partitions, here nodes of similar speed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TypeAlias
@@ -26,7 +27,7 @@ from allocsolve.models.coded.costs import keeps_totals
 from allocsolve.models.coded.data import Gradient
 from allocsolve.models.coded.placing import arcs, flow_placement
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.thresholds import needed_units
+from allocsolve.models.coded.thresholds import APPROXIMATE, needed_units
 from allocsolve.models.coded.worst import mean_times
 
 __all__ = ["GRADIENT_RULES", "GradientJob", "Parts"]
@@ -124,6 +125,11 @@ class GradientJob:
     def code(self, family: str) -> Code:
         """Return a code with the parameters of the task."""
         return Code(family, stragglers=self.task.stragglers, messages=self.task.messages)
+
+    def approximate(self, parts: Parts, copies: int, awaited: int) -> CodedAnswer:
+        """Return groups as an answer that waits for some of their results."""
+        code = Code(APPROXIMATE, k=awaited, copies=copies, stragglers=self.task.stragglers)
+        return replace(self.answer(parts, APPROXIMATE), code=code)
 
     def allows(self, answer: CodedAnswer) -> bool:
         """Whether the loads keep the limits of all nodes together."""

@@ -44,6 +44,7 @@ RULES: Mapping[str, str] = MappingProxyType(
         "holds": "A node takes only partitions that it may hold, and pieces of blocks that it has.",
         "coverage": "Every partition or block is on as many nodes as the stragglers require.",
         "decodability": "Whichever nodes are silent, the others decode.",
+        "error": "The expected squared error of an approximate gradient is accepted.",
         "order": "The order of a node names its partitions, each once.",
         "pieces": "Pieces have a size and name different nodes, as many as are needed.",
         "piece_cover": "The sizes of the pieces add up to 1.",

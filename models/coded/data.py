@@ -99,12 +99,16 @@ class Gradient(
         every partition is needed on ``stragglers + messages`` nodes.
     sequential
         Stragglers over rounds instead; then ``stragglers`` is 0 or the same as its ``lambda``.
+    error
+        Largest expected squared error that is accepted, by the number of partitions, 0 <= e < 1,
+        where all sets of nodes that answer first are equally likely; None is an exact gradient.
     """
 
     partitions: int
     stragglers: int
     messages: int = 1
     sequential: Sequential | None = None
+    error: Number | None = None
 
 
 class Elastic(

@@ -10,7 +10,12 @@ from allocsolve.models.coded.completion import REPLICATED
 from allocsolve.models.coded.data import Elastic, Gradient, MatMul
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.rounds import Rounds
-from allocsolve.models.coded.thresholds import families, fits_split, needed_units
+from allocsolve.models.coded.thresholds import (
+    APPROXIMATE,
+    families,
+    fits_split,
+    needed_units,
+)
 from allocsolve.models.result import Violation
 
 __all__ = ["judge_code", "judge_family"]
@@ -27,6 +32,9 @@ def judge_code(problem: CodedProblem, answer: CodedAnswer) -> Iterator[Violation
         if value is not None and value not in allowed:
             choice = " or ".join(str(number) for number in sorted(allowed)) or "absent"
             yield Violation("code", f"{name} of the code is {value}, it must be {choice}")
+    if code.copies is not None and code.family != APPROXIMATE:
+        message = f"copies of the code is {code.copies}, only family '{APPROXIMATE}' has it"
+        yield Violation("code", message)
     yield from _judge_batches(problem, answer)
 
 

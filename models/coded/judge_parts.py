@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.approximate import approximate_caveat, judge_approximate
 from allocsolve.models.coded.data import Gradient, MatMul, MatVec
 from allocsolve.models.coded.decoding import MOST_SETS, Decoder
 from allocsolve.models.coded.judge_rounds import judge_rounds
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.rounds import Rounds
-from allocsolve.models.coded.thresholds import needed_units
+from allocsolve.models.coded.thresholds import APPROXIMATE, needed_units
 from allocsolve.models.exact import plain
 from allocsolve.models.result import Violation
 
@@ -38,6 +39,9 @@ def judge_partitions(
     rounds = Rounds.of(task, len(problem.nodes))
     if rounds is not None:
         yield from judge_rounds(problem, answer, task.partitions, rounds)
+        return
+    if task.error is not None and answer.code.family == APPROXIMATE:
+        yield from judge_approximate(answer, task)
         return
     needed = task.stragglers + task.messages
     copies = Counter(part for mine in parts for part in mine)
@@ -131,6 +135,9 @@ def decoding_statement(problem: CodedProblem, answer: CodedAnswer) -> str:
             "the copies of all partitions suffice for every pattern of stragglers that burst, "
             "window and lambda allow, by the theorems on sequential gradient codes"
         )
+    told = approximate_caveat(task, answer)
+    if told is not None:
+        return told
     if answer.code.matrix is None:
         return (
             f"every partition is on at least {task.stragglers + task.messages} nodes, so a code "
@@ -146,7 +153,7 @@ def decoding_statement(problem: CodedProblem, answer: CodedAnswer) -> str:
 
 
 def decoding_caveat(problem: CodedProblem, answer: CodedAnswer) -> str | None:
-    """Say what was left out if only a part of the sets of stragglers was tried, else None.
+    """Say that a gradient is approximate, or not all sets of stragglers were tried, else None.
 
     Parameters
     ----------
@@ -154,8 +161,10 @@ def decoding_caveat(problem: CodedProblem, answer: CodedAnswer) -> str | None:
         Has passed the checker.
     """
     task = problem.task
-    if not isinstance(task, Gradient) or answer.code.matrix is None:
+    if not isinstance(task, Gradient):
         return None
+    if answer.code.matrix is None:
+        return approximate_caveat(task, answer)
     if math.comb(len(problem.nodes), task.stragglers) <= MOST_SETS:
         return None
     caveat = f"decodability is not proved: {decoding_statement(problem, answer)}"

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from allocsolve.models.coded.data import Elastic, Gradient, MatMul, MatVec, Task
 
 __all__ = [
+    "APPROXIMATE",
     "GRADIENT_CODES",
     "PRODUCT_CODES",
     "ROUND_CODES",
@@ -50,6 +51,10 @@ GRADIENT_CODES = (
 )
 """Families for gradients; ``mds`` is any code from which n - s nodes decode."""
 
+APPROXIMATE = "approximate"
+"""Family for gradients of which an error is accepted, see
+:mod:`allocsolve.models.coded.approximate`."""
+
 ROUND_CODES = (
     *(name for name in GRADIENT_CODES if name != "fractional_repetition"),
     "selective_repetition",
@@ -85,6 +90,8 @@ def families(task: Task) -> tuple[str, ...]:
     if isinstance(task, MatMul):
         return ("mds", *(name for name in PRODUCT_CODES if name != "mds"))
     if isinstance(task, Gradient):
+        if task.error is not None:
+            return (*GRADIENT_CODES, APPROXIMATE)
         return GRADIENT_CODES if task.sequential is None else ROUND_CODES
     return _MATRIX_CODES
 

@@ -74,6 +74,7 @@ def _validate_task(data: CodedData) -> None:
         _whole("gradient task: stragglers", task.stragglers, 0, f"{place}.stragglers")
         _whole("gradient task: messages", task.messages, 1, f"{place}.messages")
         _validate_sequential(task)
+        _validate_error(task)
     elif isinstance(task, Elastic):
         threshold, stragglers = task.recovery_threshold, task.stragglers
         _whole("elastic task: recovery_threshold", threshold, 1, f"{place}.recovery_threshold")
@@ -127,6 +128,26 @@ def _validate_sequential(task: Gradient) -> None:
             allowed="messages 1 with sequential",
             remedy="delete messages or sequential",
             path="$.task.messages",
+        )
+
+
+def _validate_error(task: Gradient) -> None:
+    if task.error is None:
+        return
+    if not is_real(task.error) or not 0 <= task.error < 1:
+        raise InputError(
+            f"gradient task: error {_shown(task.error)} is out of range",
+            allowed="a number from 0 and below 1: a share of the partitions",
+            remedy="write 0.1 for 10 %, or delete error for an exact gradient",
+            path="$.task.error",
+        )
+    other = "sequential" if task.sequential is not None else "messages"
+    if task.sequential is not None or task.messages > 1:
+        raise InputError(
+            f"gradient task: an error of a gradient with {other} is not known",
+            allowed="error without sequential, and with messages 1",
+            remedy=f"delete error or {other}",
+            path="$.task.error",
         )
 
 

@@ -16,6 +16,10 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
         from allocsolve.solvers.coded import rounds
 
         return rounds.solve(problem, control)
+    if Feature.ERROR in problem.features:
+        from allocsolve.solvers.coded import approximate
+
+        return approximate.solve(problem, control)
     if isinstance(problem.task, Gradient):
         from allocsolve.solvers.coded import partitions
 

@@ -72,7 +72,7 @@ class Row(NamedTuple):
 ROWS: tuple[Row, ...] = (
     Row(
         "auto",
-        _PRODUCTS | _PARTS | _PIECES | _ROUNDS,
+        _PRODUCTS | _PARTS | _PIECES | _ROUNDS | {Feature.ERROR},
         OBJECTIVES,
         exact=True,
         target="auto:solve",
@@ -169,6 +169,14 @@ ROWS: tuple[Row, ...] = (
         exact=False,
         target="partitions:fractional_repetition",
         description="gradients: groups of nodes with the same partitions",
+    ),
+    Row(
+        "approximate",
+        _PARTS | {Feature.ERROR},
+        OBJECTIVES,
+        exact=False,
+        target="approximate:solve",
+        description="gradients: groups, and so few results that the error is accepted",
     ),
     *(
         Row(name, _ROUNDS, ("worst_case",), False, target, description)

@@ -91,6 +91,10 @@ PROBLEMS = {
     ),
     "parts of messages": _rows(task=Gradient(partitions=4, stragglers=1, messages=2)),
     "stragglers": _rows(task=Gradient(partitions=4, stragglers=3)),
+    "accepted error": _rows(task=Gradient(partitions=6, stragglers=0, error=0.4)),
+    "accepted error, mean": _rows(
+        task=Gradient(partitions=6, stragglers=1, error=0.4), objective=_MEAN
+    ),
     "elastic": _rows(task=Elastic(recovery_threshold=2)),
     "rounds": _rows(
         task=Gradient(partitions=9, stragglers=0, sequential=Sequential(burst=1, window=2, lam=1))

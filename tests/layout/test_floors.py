@@ -49,8 +49,8 @@ _DATA = "answer|arrays|check|claims|data|problem|reason_types|validate|verify"
 CHECKERS = {
     "dag": f"{_DATA}|edge_table|glance|link_table|mode_table|occupancy|ordering|placement|scaling"
     "|sharing",
-    "coded": f"{_DATA}|arrivals|completion|deadlines|decoding|facts|judge_code|judge_parts|judge_pieces"
-    r"|law|judge_rounds|kernel_sets|rounds"
+    "coded": f"{_DATA}|arrivals|completion|deadlines|decoding|facts|judge_code|judge_parts"
+    r"|approximate|judge_pieces|law|judge_rounds|kernel_sets|rounds"
     r"|law_\w+|thresholds|value|worst",
     "fair": f"{_DATA}|allocation|certificates|columns|demands|envy|objectives|occupancy"
     "|classes|pair_prices|pairs|response_kernels|responses|settings|split|utility|weighted",
