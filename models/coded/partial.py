@@ -110,7 +110,8 @@ class Draws:
         high = np.maximum(low, high) * (1 + 1e-9)
         while bool((high - low > _SHORT * high).any()):
             middle = (low + high) / 2
-            sent = np.floor(np.maximum(middle[:, None] - self.start, 0.0) / each * (1 + 1e-13))
+            with np.errstate(over="ignore"):  # nodes that take hardly any time send everything
+                sent = np.floor(np.maximum(middle[:, None] - self.start, 0.0) / each * (1 + 1e-13))
             arrived = np.ceil(np.minimum(sent, count) * size * (1 - 1e-13)).sum(axis=1)
             enough = arrived >= need
             low, high = np.where(enough, low, middle), np.where(enough, middle, high)
@@ -168,8 +169,9 @@ def _near(draws: Draws, q: float) -> Draws:
     """Let only those draws count whose rateless times are close to the quantile."""
     ranked = np.argsort(np.argsort(1.0 / (1.0 / draws.unit).sum(axis=1)))
     rank = (ranked + 0.5) / len(ranked)
-    width = max(0.02, min(q, 1 - q))
-    weight = np.where(np.abs(rank - q) <= width, 1.0, 0.0)
+    apart = np.abs(rank - q)
+    width = max(0.02, min(q, 1 - q), float(apart.min()))
+    weight = np.where(apart <= width, 1.0, 0.0)
     return replace(draws, weight=weight / weight.sum())
 
 
@@ -232,7 +234,9 @@ def _shared(
     tables = []
     for number in range(int(draws.class_of.max()) + 1):
         members = np.flatnonzero(draws.class_of == number)
-        reach = np.maximum(times[:, None] - draws.start[:, members], 0.0) / draws.unit[:, members]
+        ahead = np.maximum(times[:, None] - draws.start[:, members], 0.0)
+        with np.errstate(over="ignore"):  # nodes that take hardly any time reach all loads
+            reach = ahead / draws.unit[:, members]
         flat = reach.ravel()
         order = np.argsort(-flat)
         shares = np.repeat(worth / len(members), len(members))[order]

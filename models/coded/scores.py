@@ -138,7 +138,8 @@ def _scan_by(scores: Scores, moves: IntArray, step: int, loads: IntArray, value:
         if not scores.domain.allows(trial.tolist()) or not scores.covers(trial.tolist()):
             continue
         score = scores.score(trial.tolist())
-        if score < value[0] - 1e-13 * abs(value[0]):
+        least = 1e-13 * abs(value[0]) if np.isfinite(value[0]) else 0.0
+        if score < value[0] - least:
             loads[:], value[0] = trial, score
             found += 1
     return found

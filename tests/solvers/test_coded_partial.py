@@ -11,7 +11,7 @@ import allocsolve
 from allocsolve.models.coded.answer import CodedAnswer, CodedResult
 from allocsolve.models.coded.completion import completion_of
 from allocsolve.models.coded.costs import answer_of, exact_cost
-from allocsolve.models.coded.data import Limits, MatVec, Node, ObjectiveSpec
+from allocsolve.models.coded.data import Limits, MatVec, Node, ObjectiveSpec, Scenarios
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.law import completion_law
 from allocsolve.models.coded.partial import draws_of, floor_loss, fluid_split, rounded
@@ -164,3 +164,17 @@ def test_money_limits_the_storage() -> None:
     poor = allocsolve.solve(poor_problem, method="partial_work", time_limit=None, threads=1)
     assert allocsolve.check(poor_problem, poor).violations == ()
     assert float(rich.objective.value) < float(poor.objective.value)
+
+
+@pytest.mark.parametrize("q", [0.5, 0.8, 0.99])
+def test_of_few_draws_the_nearest_one_counts(q: float) -> None:
+    """Two or three listed draws lie far from every quantile; without any there is no split."""
+    problem = CodedProblem(
+        task=MatVec(rows=4),
+        nodes=[Node(id=str(i)) for i in range(2)],
+        scenarios=Scenarios(samples=[[1, 2], [3, 1]]),
+        objective=ObjectiveSpec(name="quantile", q=q),
+        limits=Limits(batches=2),
+    )
+    weight = draws_of(problem, 100, q).weight
+    assert weight.sum() == pytest.approx(1)

@@ -17,6 +17,7 @@ from allocsolve.models.coded.costs import answer_of, exact_cost
 from allocsolve.models.coded.data import Limits, MatVec, Node, ObjectiveSpec, Scenarios
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.coded.scores import DirectScores
 from allocsolve.models.nodes import Law
 from allocsolve.models.result import Sense, Status, Termination
 from allocsolve.solvers.coded import cpsat, milp, scenarios
@@ -251,3 +252,18 @@ def test_a_time_limit_is_told_and_nothing_is_claimed(method: str) -> None:
     assert not result.deterministic
     assert result.objective.bound is not None
     assert result.objective.bound >= result.objective.value
+
+
+def test_moves_lead_away_from_loads_that_miss_a_confidence() -> None:
+    """Such loads cost infinitely much, and any that keep the promise are better than that."""
+    problem = CodedProblem(
+        task=MatVec(rows=2),
+        nodes=[Node(id=c, cost=1) for c in "ab"],
+        scenarios=Scenarios(samples=[[1, 9], [1, 8]]),
+        objective=ObjectiveSpec(name="cost", deadline=2, confidence=0.9),
+    )
+    scores = DirectScores(problem, 1, Domain.of(problem))
+    loads, value = np.array([1, 1]), np.array([math.inf])
+    assert scores.score([1, 1]) == math.inf
+    assert scores.scan(np.array([[0, 1]]), 1, loads, value) == 1
+    assert (loads.tolist(), value.tolist()) == ([2, 0], [2.0])
