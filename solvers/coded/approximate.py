@@ -79,14 +79,15 @@ def _candidates(problem: CodedProblem) -> Iterator[tuple[str, CodedAnswer]]:
 def approximate_answers(job: GradientJob) -> Iterator[CodedAnswer]:
     """Yield approximate answers that keep all limits, for every number of groups.
 
-    Partitions are shared out evenly, and by the mean speed of the groups.
+    Partitions are shared out evenly, and by the mean speed of the groups. Most groups, whose loads
+    are least, come first: that is what a short limit of time leaves.
     """
     if job.problem.arrays.holds is not None or job.task.error is None:
         return
     ranked = sorted(
         (i for i, cap in enumerate(job.caps) if cap > 0), key=lambda i: (job.time(i, 1), i)
     )
-    for count in range(1, min(len(ranked), job.task.partitions) + 1):
+    for count in range(min(len(ranked), job.task.partitions), 0, -1):
         groups = [group.tolist() for group in np.array_split(np.array(ranked), count)]
         room = [min(job.caps[i] for i in group) for group in groups]
         seen = []
