@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
+from allocsolve.models.coded.problem import Feature as CodedFeature
 from allocsolve.models.dag.graph import HONOURED
 from allocsolve.models.dag.problem import Feature
 from allocsolve.models.errors import FeatureRefused, UsageError, suggest
@@ -273,7 +274,7 @@ BOUNDS: tuple[BoundRoute, ...] = (
     BoundRoute(
         name="true laws",
         kind="coded",
-        target="allocsolve.solvers.coded.bounding:bounds_of",
+        target="allocsolve.solvers.coded.bound_routes:bounds_of",
         description="products: no loads do better than adaptive or rateless ones; worst cases",
     ),
 )
@@ -330,7 +331,7 @@ def refuse_unsupported(method: Method, problem: HasFeatures, objective: str) -> 
 
 def _beyond_all(problem: HasFeatures, objective: str) -> str | None:
     """Return what no method knows of an instance, whatever features it honours."""
-    if objective == "worst_case" or coded.Feature.PER_ROW not in problem.features:
+    if objective == "worst_case" or CodedFeature.PER_ROW not in problem.features:
         return None
     from allocsolve.models.coded.law_terms import without_sums
     from allocsolve.models.coded.problem import CodedProblem

@@ -1,4 +1,4 @@
-"""Bounds on the cost of a coded job, from the true laws of its nodes, and bounds alone."""
+"""Bounds on the cost of a coded job, from the true laws of its nodes."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ import math
 
 import numpy as np
 
-from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.bounds import Adaptive, ceiling_of, lower_mean, lower_quantile
 from allocsolve.models.coded.bounds_scenarios import rateless_times
-from allocsolve.models.coded.data import Elastic, Gradient
 from allocsolve.models.coded.law import completion_law
-from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.errors import UsageError
 from allocsolve.models.result import RealBound
-from allocsolve.solvers.coded.compare import compare
-from allocsolve.solvers.coded.ground import Ground, ready_loops
-from allocsolve.solvers.control import RealControl
+from allocsolve.solvers.coded.ground import Ground
 
-__all__ = ["bound_cost", "bounds_of"]
+__all__ = ["bound_cost"]
 
 _MARKS = 160
 """Quantiles of the answer at which the lower sum of a mean has its points."""
@@ -28,59 +22,6 @@ _DETAILS = {
     "rateless loads": "no loads do better than if every row counted as soon as it is done",
 }
 """What a ceiling says."""
-
-_KNOWN = 0.5
-"""Share of the time that rules may take for an answer, by which the times of a bound are chosen."""
-
-
-def bounds_of(problem: CodedProblem, control: RealControl[CodedAnswer]) -> list[RealBound]:
-    """Return the bounds that runs of ``auto`` begin with, without their search.
-
-    Raises
-    ------
-    UsageError
-        If there is none; the message says why.
-    """
-    if isinstance(problem.task, Gradient | Elastic):
-        _bound_worst_case(problem, control)
-    else:
-        _bound_products(problem, control)
-    if control.bound is None:
-        why = "the time limit came before it" if control.stopped() else "none is known for this job"
-        raise UsageError(f"no bound on objective '{problem.objective_name}': {why}")
-    bound = control.bound
-    return [RealBound(bound.value, bound.source, bound.detail)]
-
-
-def _bound_worst_case(problem: CodedProblem, control: RealControl[CodedAnswer]) -> None:
-    """Bound the worst case by the programs that place partitions or pieces, which prove it."""
-    from allocsolve.solvers.coded import auto
-
-    if problem.objective_name != "worst_case":
-        task = "gradients" if isinstance(problem.task, Gradient) else "elastic jobs"
-        raise UsageError(
-            f"no bound on objective '{problem.objective_name}' of {task} is known; of these the "
-            "objective 'worst_case' is bounded"
-        )
-    auto.solve(problem, control)
-
-
-def _bound_products(problem: CodedProblem, control: RealControl[CodedAnswer]) -> None:
-    ground = Ground(problem, control)
-    with ready_loops(ground):
-        if ground.hurried:
-            raise UsageError(
-                f"no bound: {'; '.join(ground.warnings) or 'there is too little time'}"
-            )
-        if problem.objective_name in ("mean", "quantile") and problem.arrays.scenarios is None:
-            with ground.part_of_time(_KNOWN):
-                compare(ground, offer=True)
-            if control.answer is None:
-                raise UsageError(
-                    "no bound: no rule gives loads that keep all limits, and their law says where "
-                    "to look for it"
-                )
-        bound_cost(ground)
 
 
 def bound_cost(ground: Ground) -> None:

@@ -24,10 +24,11 @@ from allocsolve.models.result import RealBound
 from allocsolve.solvers.coded.bounding import bound_cost
 from allocsolve.solvers.coded.compare import compare
 from allocsolve.solvers.coded.ground import Ground, read_numbers, ready_loops
+from allocsolve.solvers.coded.lateness import told_proof
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, infeasible, own_solver
 
-__all__ = ["enumerate_all", "is_small", "solve"]
+__all__ = ["enumerate_all", "enumerate_small", "is_small", "solve"]
 
 _POINTS = 400
 """Times of the lower sum of a mean, at most."""
@@ -51,9 +52,7 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
         if not ground.hurried:
             bound_cost(ground)
         if not ground.hurried and enumerate_all(ground, math.inf) and control.answer is None:
-            from allocsolve.solvers.coded.lateness import told_proof  # it enumerates likewise
-
-            return infeasible(solver, told_proof(ground, solver.name))
+            return infeasible(solver, told_proof(ground, solver.name, enumerate_small))
     return finished(
         control,
         solver,
@@ -76,6 +75,12 @@ def is_small(ground: Ground) -> bool:
         if count > _SMALL:
             return False
     return True
+
+
+def enumerate_small(ground: Ground) -> None:
+    """Look at all loads if they are few."""
+    if is_small(ground):
+        enumerate_all(ground, math.inf)
 
 
 def enumerate_all(ground: Ground, budget: float) -> bool:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
 from dataclasses import replace
 
 from allocsolve.models.coded.data import ObjectiveSpec
 from allocsolve.models.coded.deadlines import most_likely
 from allocsolve.models.coded.reason_types import DeadlineOutOfReach
-from allocsolve.models.exact import plain
+from allocsolve.models.exact import exact, plain
 from allocsolve.models.result import Reason, SolverProof
 from allocsolve.solvers.coded.bounding import bound_cost
 from allocsolve.solvers.coded.compare import compare
-from allocsolve.solvers.coded.enumeration import enumerate_all, is_small
 from allocsolve.solvers.coded.ground import Ground
 from allocsolve.solvers.control import RealControl
 
@@ -36,12 +35,19 @@ def out_of_reach(ground: Ground) -> DeadlineOutOfReach | None:
     if most is None or most >= float(goal.confidence) - 2 * _CLEAR:
         return None
     return DeadlineOutOfReach(
-        deadline=plain(goal.deadline), confidence=plain(goal.confidence), probability=most
+        deadline=plain(exact(goal.deadline)),
+        confidence=plain(exact(goal.confidence)),
+        probability=most,
     )
 
 
-def told_proof(ground: Ground, solver: str) -> Reason | None:
+def told_proof(ground: Ground, solver: str, finish: Callable[[Ground], None]) -> Reason | None:
     """Return what is known of a job of which a search has proved that no loads are good enough.
+
+    Parameters
+    ----------
+    finish
+        Looks at all loads where they are few.
 
     Returns
     -------
@@ -60,8 +66,7 @@ def told_proof(ground: Ground, solver: str) -> Reason | None:
     trial = Ground(problem.replace(objective=aim), RealControl(limits, ground.control.token))
     compare(trial, offer=True)
     bound_cost(trial)
-    if is_small(trial):
-        enumerate_all(trial, math.inf)
+    finish(trial)
     value, bound = trial.control.value, trial.control.bound
     if value is None or bound is None:
         return None

@@ -19,7 +19,7 @@ from allocsolve.models.result import SolverInfo
 from allocsolve.solvers.coded.batching import refine_batches
 from allocsolve.solvers.coded.bounding import bound_cost
 from allocsolve.solvers.coded.compare import best_of, compare
-from allocsolve.solvers.coded.enumeration import enumerate_all, is_small
+from allocsolve.solvers.coded.enumeration import enumerate_all, enumerate_small, is_small
 from allocsolve.solvers.coded.ground import Ground, read_numbers, ready_loops
 from allocsolve.solvers.coded.lateness import out_of_reach, told_proof
 from allocsolve.solvers.coded.search import Search
@@ -70,7 +70,7 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
             return _outcome(ground, solver, ())
         _improve_loads(ground, budget, lambda: _prove(ground, budget))
         if ground.nothing_is_good:
-            return infeasible(solver, told_proof(ground, solver.name))
+            return infeasible(solver, told_proof(ground, solver.name, enumerate_small))
         notes = _fresh_value(ground, budget)
     return _outcome(ground, solver, notes)
 

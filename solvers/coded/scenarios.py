@@ -30,6 +30,7 @@ from allocsolve.models.nodes import Empirical
 from allocsolve.models.result import Scalar, Termination
 from allocsolve.solvers.coded.bounding import bound_cost
 from allocsolve.solvers.coded.compare import compare
+from allocsolve.solvers.coded.enumeration import enumerate_small
 from allocsolve.solvers.coded.ground import Ground, read_numbers, ready_loops
 from allocsolve.solvers.coded.lateness import told_proof
 from allocsolve.solvers.coded.scene import Engine, Scene, sampled
@@ -84,7 +85,7 @@ def solve_by(engine: Engine, problem: CodedProblem, control: RealControl[CodedAn
             _search(ground, engine, settings, report)
     info = engine.info(control.limits, report.options)
     if report.proved_empty and control.answer is None:
-        return infeasible(info, told_proof(ground, info.name))
+        return infeasible(info, told_proof(ground, info.name, enumerate_small))
     ended = ground.ended()
     if report.cut and ended is Termination.FINISHED:
         ended = Termination.TIME_LIMIT  # an engine ends a little before its limit

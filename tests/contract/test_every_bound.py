@@ -25,6 +25,7 @@ from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.dag.answer import Schedule
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import FeatureRefused
+from allocsolve.models.exact import Number
 from allocsolve.models.nodes import Law
 from allocsolve.solvers.control import Control, Limits
 from allocsolve.solvers.routes import BOUNDS, BoundRoute
@@ -91,7 +92,7 @@ def _coded(**fields: object) -> CodedProblem:
     return CodedProblem(task=MatVec(rows=3), nodes=nodes).replace(**fields)
 
 
-SAMPLES = [[1.0, 2, 4], [2, 1, 3], [3, 3, 1], [1, 5, 2]]
+SAMPLES: list[list[Number]] = [[1, 2, 4], [2, 1, 3], [3, 3, 1], [1, 5, 2]]
 CODED = {
     "independent": _coded(),
     "batches": _coded(limits=CodedLimits(batches=2)),

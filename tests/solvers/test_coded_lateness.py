@@ -59,6 +59,7 @@ def test_an_answer_at_the_edge_is_no_contradiction() -> None:
     best = allocsolve.solve(
         PROBLEM, objective="deadline_probability", options={"deadline": "3"}, threads=1
     )
+    assert best.objective.known is not None
     asked = {"deadline": "3", "confidence": repr(best.objective.known * (1 - 1e-9))}
     result = allocsolve.solve(PROBLEM, objective="cost", options=asked, threads=1)
     assert result.status is Status.OPTIMAL

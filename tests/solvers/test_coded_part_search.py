@@ -151,6 +151,7 @@ def test_many_nodes_are_never_worse_than_a_rule(objective: ObjectiveName) -> Non
     sign = -1 if objective == "deadline_probability" else 1
     known = [sign * value for value in result.baselines.values() if value is not None]
     assert known
+    assert result.objective.known is not None
     assert sign * result.objective.known <= min(known) + 1e-12
     assert result.solver.options["placements"] == "searched"
 
