@@ -33,11 +33,26 @@ demo: $(VENV)/.demo
 	$(RUN)/allocsolve solve $(SAMPLES)/house.sm -o $(OUT)/house.json
 	$(RUN)/allocsolve check -v $(SAMPLES)/house.sm $(OUT)/house.json -o $(OUT)/house-check.json
 	$(RUN)/allocsolve plot $(SAMPLES)/house.sm $(OUT)/house.json -o $(OUT)/house.svg
+	$(RUN)/allocsolve solve $(SAMPLES)/stragglers.json -o $(OUT)/stragglers.json
+	$(RUN)/allocsolve check -v $(SAMPLES)/stragglers.json $(OUT)/stragglers.json \
+		-o $(OUT)/stragglers-check.json
+	$(RUN)/allocsolve plot $(SAMPLES)/stragglers.json $(OUT)/stragglers.json \
+		-o $(OUT)/stragglers.svg
+	$(RUN)/allocsolve solve $(SAMPLES)/cluster.json -o $(OUT)/cluster.json
+	$(RUN)/allocsolve check -v $(SAMPLES)/cluster.json $(OUT)/cluster.json \
+		-o $(OUT)/cluster-check.json
+	$(RUN)/allocsolve plot $(SAMPLES)/cluster.json $(OUT)/cluster.json -o $(OUT)/cluster.svg
 	@grep -q '"status": "OPTIMAL"' $(OUT)/ft06.json && grep -q '"value": 55,' $(OUT)/ft06.json
+	@grep -q '"status": "OPTIMAL"' $(OUT)/stragglers.json
+	@grep -q '"status": "OPTIMAL"' $(OUT)/cluster.json
 	@echo
 	@echo "ft06, a job shop of 6 jobs on 6 machines: makespan 55, proven optimal and checked."
 	@echo "house, a project of 16 tasks on 2 resources:"
 	@grep -E '"(status|objective)"' $(OUT)/house.json
+	@echo "stragglers, 12 coded rows from 4 nodes, two of them slow:"
+	@grep -E '"(status|objective)"' $(OUT)/stragglers.json
+	@echo "cluster, 240 jobs that share 168 machines of 3 types:"
+	@grep -E '"(status|objective)"' $(OUT)/cluster.json
 	@echo
 	@echo "In $(OUT)/:"
 	@ls $(OUT)

@@ -8,7 +8,6 @@ project claims.
 
     python benchmarks/coded_loads.py            # the table
     python benchmarks/coded_loads.py --random 200   # and so many random instances
-    python benchmarks/coded_loads.py --partial      # and work in batches, half a minute
 """
 
 from __future__ import annotations
@@ -17,14 +16,13 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
-from fractions import Fraction
 
 import numpy as np
 from common import machine
 from scipy.special import lambertw
 
 import allocsolve
-from allocsolve.models.coded.data import Limits, MatVec, Node, ObjectiveSpec
+from allocsolve.models.coded.data import MatVec, Node, ObjectiveSpec
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.nodes import Law
 
@@ -173,39 +171,15 @@ def random_instances(count: int) -> bool:
     return worse == 0
 
 
-def partial_work() -> bool:
-    """Compare work in batches with the rateless limit; return whether the claims hold."""
-    fine, draw = True, np.random.default_rng(0)
-    rates = np.array([1.0] * 5 + [3.0] * 5)
-    for share, rows in ((Fraction(2), 500), (Fraction(5, 4), 500)):
-        fleet = _two(rows)
-        limits = Limits(batches="free", total_load=rows * share)
-        problem = fleet.problem().replace(limits=limits)
-        result = allocsolve.solve(problem, time_limit=None, threads=1, options={"effort": "3"})
-        times = 1 / rates + draw.exponential(1, (400_000, 10)) / rates
-        rateless = float((rows / (1 / times).sum(axis=1)).mean())
-        value, hcmm = float(result.objective.value), dict(fleet.rules())["hcmm_ceil"]
-        print(
-            f"r={rows}, storage {float(share):.2f} r: {value:.3f}, {value / rateless - 1:.2%} over "
-            f"the rateless limit, {1 - value / hcmm:.2%} below HCMM rounded up"
-        )
-        # Half a row of each node is under way when the job is complete: n / 2r of the limit.
-        fine &= value / rateless - 1 <= 0.02 if share == 2 else 1 - value / hcmm >= 0.4
-    return fine
-
-
 def main() -> int:
     """Run what is asked for."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--random", type=int, default=0, metavar="N")
-    parser.add_argument("--partial", action="store_true")
     arguments = parser.parse_args()
     print(machine())
     fine = compare()
     if arguments.random:
         fine &= random_instances(arguments.random)
-    if arguments.partial:
-        fine &= partial_work()
     return 0 if fine else 1
 
 

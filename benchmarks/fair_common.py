@@ -17,7 +17,7 @@ from allocsolve.models.fair.settings import Settings
 from allocsolve.solvers.fair.forms import form_of
 from allocsolve.solvers.fair.price_box import solve_in_box
 
-__all__ = ["Measured", "cpu", "draw", "ours", "peer", "show"]
+__all__ = ["Measured", "cpu", "draw", "ours", "peer", "plain_program", "show"]
 
 LOAD = 16
 """Units asked for, as a multiple of those in stock: with less, types would have no price."""
@@ -79,14 +79,21 @@ def ours(problem: FairProblem, name: str, repeats: int = 1) -> Measured:
     return Measured(seconds, value, abs(gap(aimed, name, value, bound)))
 
 
-def peer(problem: FairProblem, name: str) -> Measured:
-    """Solve the program that one writes first, with cvxpy and Clarabel at their defaults."""
+def plain_program(
+    problem: FairProblem,
+) -> tuple[cp.Variable, cp.Expression, list[cp.Constraint]]:
+    """Return shares, utilities and constraints as one writes them first."""
     arrays = problem.arrays
     share = cp.Variable(arrays.throughput.shape, nonneg=True)
-    utility = cp.sum(cp.multiply(arrays.throughput, share), axis=1)
     limits = [cp.sum(share, axis=1) <= 1, arrays.gang @ share <= arrays.capacity]
+    return share, cp.sum(cp.multiply(arrays.throughput, share), axis=1), limits
+
+
+def peer(problem: FairProblem, name: str) -> Measured:
+    """Solve the program that one writes first, with cvxpy and Clarabel at their defaults."""
+    _, utility, limits = plain_program(problem)
     if name == "nash":
-        goal = cp.Maximize(arrays.weight @ cp.log(utility))
+        goal = cp.Maximize(problem.arrays.weight @ cp.log(utility))
     else:
         unit = scale(problem, name, Settings())
         goal = cp.Maximize(cp.min(cp.multiply(1 / unit, utility)))

@@ -10,7 +10,8 @@ from allocsolve.models.errors import InputError
 
 __all__ = ["detect", "looks_like"]
 
-_JSON = ".json"
+_USUAL = (".json", ".csv")
+"""Endings of several formats, the first of which is meant where the text fits to none."""
 
 
 def detect(source: Source, index_base: int | None = None) -> Format:
@@ -32,8 +33,8 @@ def detect(source: Source, index_base: int | None = None) -> Format:
     fitting = [row for row in candidates if row.load().fits(source.text)]
     if len(fitting) == 1:
         return fitting[0]
-    if not fitting and source.suffix == _JSON:
-        return candidates[0]  # not JSON at all: the native reader says where it is broken
+    if not fitting and source.suffix in _USUAL:
+        return candidates[0]  # its reader says where the text is broken
     return _by_trial(fitting or candidates, source.text, index_base)
 
 

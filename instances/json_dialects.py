@@ -24,6 +24,7 @@ _MARKS = (
     ("dnn", re.compile(r'"maxFPGAs"\s*:')),
     ("saga", re.compile(r'"task_graph"\s*:\s*\{')),
     ("wfformat", re.compile(r'"workflow"\s*:\s*\{')),
+    ("throughput_table", re.compile(r'"null"\s*:|"\(\s*(\'|\\")')),
 )
 _PLACE = re.compile(r"(?P<message>.*?) - at (?:`key` in )?`(?P<path>\$[^`]*)`", re.DOTALL)
 

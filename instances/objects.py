@@ -1,16 +1,17 @@
 """Problems from objects in memory: graphs of networkx, plain dicts, data frames.
 
 Nothing here imports networkx, pandas or polars: a graph needs ``nodes(data=True)`` and
-``edges(data=True)``, a frame needs ``to_dicts()`` (polars) or ``to_dict("records")`` (pandas).
+``edges(data=True)``; see :mod:`allocsolve.instances.frames` for tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast, overload, runtime_checkable
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Literal, Protocol, cast, overload, runtime_checkable
 
 from allocsolve.instances.draft import Draft
 from allocsolve.instances.formats.native import SCHEMA, decode
+from allocsolve.instances.frames import Frame, Row, rows
 from allocsolve.instances.kinds import Problem, require_kind
 from allocsolve.instances.machines import identical_nodes
 from allocsolve.models.errors import InputError, UsageError
@@ -19,11 +20,10 @@ from allocsolve.models.result import InstanceInfo
 if TYPE_CHECKING:
     from allocsolve.models.coded.problem import CodedProblem
     from allocsolve.models.dag.problem import DagProblem
+    from allocsolve.models.fair.data import FairDocument
     from allocsolve.models.fair.problem import FairProblem
 
 __all__ = ["Frame", "Graph", "from_dict", "from_frames", "from_networkx"]
-
-Row: TypeAlias = dict[str, object]
 
 
 class Graph(Protocol):
@@ -49,25 +49,9 @@ class _View(Protocol):
 
 
 @runtime_checkable
-class _PolarsLike(Protocol):
-    def to_dicts(self) -> list[Row]:
-        """Return the rows."""
-
-
-@runtime_checkable
-class _PandasLike(Protocol):
-    def to_dict(self, orient: str) -> list[Row]:
-        """Return the rows, with the orient ``records``."""
-
-
-@runtime_checkable
 class _Scalar(Protocol):
     def item(self) -> object:
         """Return the number as Python has it."""
-
-
-Frame: TypeAlias = object
-"""A pandas or polars frame, a mapping of columns, or a sequence of rows (mappings)."""
 
 
 @overload
@@ -145,17 +129,46 @@ def from_networkx(
     return from_dict({"name": name, **tables, **fields}, kind="dag")
 
 
+@overload
+def from_frames(
+    *,
+    throughput: Frame,
+    types: Frame,
+    jobs: Frame | None = ...,
+    name: str = ...,
+    **fields: object,
+) -> FairProblem: ...
+
+
+@overload
 def from_frames(
     tasks: Frame,
+    edges: Frame | None = ...,
+    *,
+    nodes: int | Frame = ...,
+    durations: Frame | None = ...,
+    resources: Frame | None = ...,
+    name: str = ...,
+    **fields: object,
+) -> DagProblem: ...
+
+
+def from_frames(
+    tasks: Frame | None = None,
     edges: Frame | None = None,
     *,
     nodes: int | Frame = (),
     durations: Frame | None = None,
     resources: Frame | None = None,
+    throughput: Frame | None = None,
+    types: Frame | None = None,
+    jobs: Frame | None = None,
     name: str = "",
     **fields: object,
-) -> DagProblem:
+) -> DagProblem | FairProblem:
     """Build a problem from tables; missing values (None, NaN) count as absent.
+
+    ``tasks`` begin a problem of kind ``dag``, ``throughput`` one of kind ``fair``.
 
     Parameters
     ----------
@@ -170,6 +183,14 @@ def from_frames(
         Columns ``task``, ``node``, ``duration``: times on unrelated nodes.
     resources
         Columns ``id``, ``capacity``, ``renewable``.
+    throughput
+        A column ``job``, and one for each type with what the job makes on it per unit of time;
+        or the columns ``job``, ``type``, ``throughput``.
+    types
+        Columns ``id``, ``count`` and other fields of a type, or a mapping of types to counts.
+    jobs
+        A column ``job`` and fields of a job; ``demand.TYPE`` is what it holds of a type per unit
+        of progress. Jobs that are not in it have the defaults.
     name, **fields
         Other fields of the instance document.
 
@@ -177,13 +198,22 @@ def from_frames(
     ------
     InputError
         If a column or a value is wrong.
+    UsageError
+        If something is no table, or it is not clear which kind is meant.
     """
+    machines = None if isinstance(nodes, tuple) and not nodes else nodes
+    of_tasks = {"edges": edges, "nodes": machines, "durations": durations, "resources": resources}
+    _require_one_kind(tasks, throughput, of_tasks, {"types": types, "jobs": jobs})
+    if throughput is not None:
+        from allocsolve.instances.fair_frames import fair_problem
+
+        return fair_problem(throughput, types, jobs, {"name": name, **fields}, _fair_document)
     document: Row = {
         "name": name,
-        "tasks": [_task(row) for row in _rows(tasks, ("id",))],
-        "edges": [] if edges is None else _rows(edges, ("from", "to")),
+        "tasks": [_task(row) for row in rows(tasks, ("id",))],
+        "edges": [] if edges is None else rows(edges, ("from", "to")),
         "nodes": _machines(nodes),
-        "resources": [] if resources is None else _rows(resources, ("id",)),
+        "resources": [] if resources is None else rows(resources, ("id",)),
         **fields,
     }
     if durations is not None:
@@ -191,10 +221,32 @@ def from_frames(
     return from_dict(document, kind="dag")
 
 
+def _require_one_kind(
+    tasks: Frame | None,
+    throughput: Frame | None,
+    of_tasks: Mapping[str, Frame | None],
+    of_jobs: Mapping[str, Frame | None],
+) -> None:
+    """Refuse tables of two kinds, or of none; those of the other kind would be lost."""
+    if (tasks is None) == (throughput is None):
+        raise UsageError("from_frames takes either tasks or throughput")
+    if throughput is not None and of_jobs["types"] is None:
+        raise UsageError("from_frames needs types with their counts beside throughput")
+    first, others = ("tasks", of_jobs) if throughput is None else ("throughput", of_tasks)
+    strange = next((name for name, table in others.items() if table is not None), None)
+    if strange is not None:
+        raise UsageError(f"from_frames takes no {strange} beside {first}")
+
+
+def _fair_document(fields: Mapping[str, object]) -> FairDocument:
+    document = decode(_plain({"schema": SCHEMA, "kind": "fair", **fields}))
+    return cast("FairDocument", document)
+
+
 def _machines(nodes: int | Frame) -> list[Row]:
     if isinstance(nodes, int):
         return [{"id": node.id} for node in identical_nodes(nodes)]
-    return _rows(nodes, ("id",))
+    return rows(nodes, ("id",))
 
 
 def _task(row: Row) -> Row:
@@ -211,7 +263,7 @@ def _task(row: Row) -> Row:
 
 def _times(frame: Frame) -> dict[str, Row]:
     table: dict[str, Row] = {}
-    for i, row in enumerate(_rows(frame, ("task", "node"))):
+    for i, row in enumerate(rows(frame, ("task", "node"))):
         if set(row) != {"task", "node", "duration"}:
             raise InputError(
                 f"durations, row {i}: the columns are {', '.join(row) or 'empty'}",
@@ -227,51 +279,6 @@ def _times(frame: Frame) -> dict[str, Row]:
             )
         times[str(row["node"])] = row["duration"]
     return table
-
-
-def _rows(frame: Frame, ids: Sequence[str]) -> list[Row]:
-    """Return the rows of a table without missing values; the id columns become text."""
-    if isinstance(frame, _PolarsLike):
-        records: Iterable[object] = frame.to_dicts()
-    elif isinstance(frame, Mapping):
-        records = _transposed(frame)
-    elif isinstance(frame, _PandasLike):
-        records = frame.to_dict("records")
-    elif isinstance(frame, Iterable) and not isinstance(frame, str | bytes):
-        records = frame
-    else:
-        raise UsageError(f"a table is needed: a frame or rows, not {type(frame).__name__}")
-    return [_row(record, ids) for record in records]
-
-
-def _transposed(columns: Mapping[str, Sequence[object]]) -> Iterable[Row]:
-    if len({len(column) for column in columns.values()}) > 1:
-        raise UsageError("the columns of a table must have the same length")
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _row(record: object, ids: Sequence[str]) -> Row:
-    if not isinstance(record, Mapping):
-        raise UsageError(f"a row of a table must be a mapping, not {type(record).__name__}")
-    present = {str(key): value for key, value in record.items() if not _is_missing(value)}
-    return {key: _id(value) if key in ids else value for key, value in present.items()}
-
-
-def _id(value: object) -> str:
-    """Return an id as text; an integral float stands for an integer column with gaps."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _is_missing(value: object) -> bool:
-    """Whether a cell is None, NaN, NaT or NA: those do not equal themselves, or cannot tell."""
-    if value is None:
-        return True
-    if isinstance(value, str | list | tuple | dict | int):
-        return False
-    try:
-        return bool(value != value)  # noqa: PLR0124  # only missing values differ from themselves
-    except (TypeError, ValueError):
-        return type(value).__name__ == "NAType"
 
 
 def _plain(value: object) -> object:

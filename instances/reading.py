@@ -44,7 +44,11 @@ def read(
 
 @overload
 def read(
-    source: str | os.PathLike[str] | BinaryIO, *, kind: Literal["fair"], format: str | None = ...
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
+    kind: Literal["fair"],
+    format: str | None = ...,
+    nodes: str | int | None = ...,
 ) -> FairProblem: ...
 
 
@@ -79,7 +83,8 @@ def read(
     format
         Name of the format; by default it is found by suffix, then by content.
     nodes
-        Replaces the nodes of the instance: a count of identical nodes, or a JSON file.
+        Replaces the nodes of the instance: a count of identical nodes, or a JSON file. For a
+        throughput table the units of each type, or a JSON file of types and jobs.
     index_base
         Number from which the file counts machines or jobs (0 or 1), if it is not the usual one.
 
@@ -153,14 +158,23 @@ def _with_files(draft: Draft, source: Source) -> Draft:
 
 def _with_options(draft: Draft, chosen: Format, nodes: str | int | None) -> Draft:
     document = draft.document
+    if nodes is not None and chosen.kind == "fair":
+        return _with_stock(draft, nodes)
     if nodes is not None:
         from allocsolve.instances.machines import with_nodes
 
         if not isinstance(document, DagDocument):
             raise UsageError(
-                f"--nodes has no meaning for kind '{document.kind}'\n  allowed: kind dag"
+                f"--nodes has no meaning for kind '{document.kind}' in format '{chosen.name}'"
+                "\n  allowed: kind dag, and throughput tables"
             )
         return replace(draft, document=with_nodes(document, nodes))
+    if chosen.tasks_only and chosen.kind == "fair":
+        raise InputError(
+            "a throughput table does not say how many units of each type there are",
+            allowed="--nodes N (units of each type) or --nodes FILE (JSON with types and counts)",
+            remedy="add --nodes N",
+        )
     if chosen.tasks_only:
         raise InputError(
             f"a file in format '{chosen.name}' describes tasks only: it has no nodes to run on",
@@ -168,6 +182,14 @@ def _with_options(draft: Draft, chosen: Format, nodes: str | int | None) -> Draf
             remedy="add --nodes N",
         )
     return draft
+
+
+def _with_stock(draft: Draft, nodes: str | int) -> Draft:
+    from allocsolve.instances.stock import with_stock
+    from allocsolve.instances.throughputs import TableDraft
+
+    assert isinstance(draft, TableDraft)
+    return with_stock(draft, nodes)
 
 
 def _origin(source: Source, chosen: Format, draft: Draft) -> InstanceInfo:

@@ -24,8 +24,11 @@ class FormatModule(Protocol):
         """Read the text; formats without machine or job numbers take no ``index_base``."""
         ...
 
-    def render(self, problem: Problem) -> tuple[str, list[str]]:
-        """Write a problem of the format's kind; return the text and what was lost."""
+    def render(self, problem: Problem, suffix: str = ...) -> tuple[str, list[str]]:
+        """Write a problem of the format's kind; return the text and what was lost.
+
+        Formats of one layout take no ``suffix``.
+        """
         ...
 
 
@@ -51,6 +54,8 @@ class Format:
         Number from which the format counts machines (or jobs); None if it has no such numbers.
     tasks_only
         Whether nodes must come from the option ``nodes``, since the format has none.
+    several_layouts
+        Whether the layout that is written depends on the ending of the file name.
     """
 
     name: str
@@ -62,6 +67,7 @@ class Format:
     target: str
     index_base: int | None = None
     tasks_only: bool = False
+    several_layouts: bool = False
 
     def load(self) -> FormatModule:
         """Import and return the module of this format."""
@@ -226,6 +232,17 @@ FORMATS: tuple[Format, ...] = (
         can_read=True,
         can_write=True,
         target=f"{_HOME}.saga",
+    ),
+    Format(
+        name="throughput_table",
+        kind="fair",
+        suffixes=(".csv", ".json"),
+        description="throughput of each job on each type, as CSV or as Gavel has it (JSON)",
+        can_read=True,
+        can_write=True,
+        target=f"{_HOME}.throughput_table",
+        tasks_only=True,
+        several_layouts=True,
     ),
 )
 

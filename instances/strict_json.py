@@ -43,7 +43,7 @@ class _Repeated(dict[str, object]):
     key = ""
 
 
-def loads(text: str, *, printable: bool = True) -> object:
+def loads(text: str, *, printable: bool = True, finite: bool = False) -> object:
     """Parse JSON; decimal numbers become Decimal, forbidden number tokens NotANumber.
 
     Parameters
@@ -51,6 +51,8 @@ def loads(text: str, *, printable: bool = True) -> object:
     printable
         Whether control characters are refused in every text. Without that, the caller refuses
         them in the texts that it uses, see :func:`is_printable`.
+    finite
+        Whether forbidden number tokens are refused. Without that, the caller refuses them.
 
     Raises
     ------
@@ -58,6 +60,7 @@ def loads(text: str, *, printable: bool = True) -> object:
         If the text is not JSON (with line and column), nested too deeply, or repeats a key.
     """
     repeated: list[str] = []
+    strange: list[NotANumber] = []
 
     def build(pairs: list[tuple[str, object]]) -> dict[str, object]:
         record = dict(pairs)
@@ -69,22 +72,41 @@ def loads(text: str, *, printable: bool = True) -> object:
         repeated.append(marked.key)
         return marked
 
-    raw = _parse(text, build)
+    raw = _parse(text, build, strange)
     if repeated:
         _refuse_repeated(raw)
+    if finite and strange:
+        _refuse_strange(raw)
     if printable and _ESCAPE.search(text):
         _refuse_unprintable(raw)
     return raw
 
 
-def _parse(text: str, build: Callable[[list[tuple[str, object]]], dict[str, object]]) -> object:
+def _parse(
+    text: str,
+    build: Callable[[list[tuple[str, object]]], dict[str, object]],
+    strange: list[NotANumber],
+) -> object:
+    """Return the value of a text; number tokens that JSON forbids are kept in ``strange`` too."""
+
+    def noted(token: str) -> NotANumber:
+        strange.append(NotANumber(token))
+        return strange[-1]
+
+    def decimal(token: str) -> Decimal | NotANumber:
+        value = _decimal(token)
+        return noted(token) if value is None else value
+
+    def integer(token: str) -> int | NotANumber:
+        return int(token) if len(token) <= 400 else noted(token)
+
     try:
         return json.loads(
             text,
             object_pairs_hook=build,
-            parse_float=_decimal,
-            parse_int=_integer,
-            parse_constant=NotANumber,
+            parse_float=decimal,
+            parse_int=integer,
+            parse_constant=noted,
         )
     except json.JSONDecodeError as error:
         raise InputError(
@@ -102,16 +124,13 @@ def _parse(text: str, build: Callable[[list[tuple[str, object]]], dict[str, obje
         ) from None
 
 
-def _decimal(token: str) -> Decimal | NotANumber:
+def _decimal(token: str) -> Decimal | None:
+    """Return a number, None if it is none that is finite."""
     try:
         value = Decimal(token)
     except InvalidOperation:
-        return NotANumber(token)
-    return value if value.is_finite() else NotANumber(token)
-
-
-def _integer(token: str) -> int | NotANumber:
-    return int(token) if len(token) <= 400 else NotANumber(token)
+        return None
+    return value if value.is_finite() else None
 
 
 def walk(raw: object) -> Iterator[tuple[Steps, object]]:
@@ -138,6 +157,17 @@ def _refuse_repeated(raw: object) -> None:
                 path=path_text((*steps, value.key)),
             )
     raise InputError("a key comes twice in one object", remedy="delete one of the two")
+
+
+def _refuse_strange(raw: object) -> None:
+    for steps, value in walk(raw):
+        if isinstance(value, NotANumber):
+            raise InputError(
+                f"{value.token[:40]} is not a finite number",
+                allowed="finite numbers",
+                remedy="write null where a number is unknown",
+                path=path_text(steps),
+            )
 
 
 def _refuse_unprintable(raw: object) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 from allocsolve.models.errors import InputError
 from allocsolve.models.exact import Number, exact
@@ -105,7 +106,7 @@ def amount(token: str, line: int, what: str, *, negative: bool = False) -> Numbe
             remedy="correct the number, or check that no value before it is missing",
             line=line,
         ) from None
-    if value < 0 and not negative:
+    if value.numerator < 0 and not negative:  # much faster than to compare fractions
         raise InputError(
             f"{what} {shorten(token)} is negative, it must be finite and non-negative",
             allowed="a finite, non-negative number",
@@ -115,7 +116,7 @@ def amount(token: str, line: int, what: str, *, negative: bool = False) -> Numbe
     return value
 
 
-def _number(token: str) -> int | Number:
+def _number(token: str) -> int | Fraction:
     if len(token) > _LONGEST:
         raise ValueError("too long")
     if len(token) < 300 and token.isascii() and token.isdigit():

@@ -9,8 +9,17 @@ from allocsolve.models.errors import UsageError
 __all__ = ["render"]
 
 
-def render(problem: Problem, format: str) -> tuple[str, list[str]]:  # noqa: A002  # --format
+def render(
+    problem: Problem,
+    format: str,  # noqa: A002  # --format
+    suffix: str = "",
+) -> tuple[str, list[str]]:
     """Return the problem as text of a format, and a sentence for everything that is lost.
+
+    Parameters
+    ----------
+    suffix
+        Ending of the file, by which a format of several layouts chooses one.
 
     Raises
     ------
@@ -27,4 +36,6 @@ def render(problem: Problem, format: str) -> tuple[str, list[str]]:  # noqa: A00
             f"format '{row.name}' holds instances of kind '{row.kind}', not '{problem.kind}'"
             "\n  allowed: native, which holds every kind"
         )
+    if row.several_layouts:
+        return row.load().render(problem, suffix)
     return row.load().render(problem)

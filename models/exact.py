@@ -32,15 +32,15 @@ def exact(value: Number) -> Fraction:
         If it is no number, is not finite, or is so large or so small that a reader of JSON
         would see infinity or zero.
     """
+    if type(value) is Decimal:  # by far the most of a large document
+        return _exact_decimal(value)
     if isinstance(value, Fraction):
         return value
     if type(value) is int and -LARGEST <= value <= LARGEST:
         return Fraction(value)
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return _exact_scalar(value)
-    number = Decimal(float.__repr__(value) if isinstance(value, float) else value)
-    _refuse_extreme(number)
-    return Fraction(number)
+    return _exact_decimal(Decimal(float.__repr__(value) if isinstance(value, float) else value))
 
 
 def _exact_scalar(value: object) -> Fraction:
@@ -52,12 +52,13 @@ def _exact_scalar(value: object) -> Fraction:
     return exact(held)
 
 
-def _refuse_extreme(value: Decimal) -> None:
+def _exact_decimal(value: Decimal) -> Fraction:
     if not value.is_finite():
         raise ValueError(f"{value} is not finite")
     nearest = float(value)
     if math.isinf(nearest) or (value and not nearest):
         raise ValueError(f"{value:.3E} is beyond the range of floating-point numbers")
+    return Fraction(*value.as_integer_ratio())
 
 
 def grid(values: Iterable[Fraction]) -> Fraction:

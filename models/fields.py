@@ -53,11 +53,16 @@ class Known:
             prefix = f"{owner}: " if owner else ""
             raise InputError(
                 f"{prefix}unknown {self.sort} '{token}'{suggest(token, self.ids)}",
-                allowed=f"the id of a {self.sort} of this instance ({len(self.ids)} known)",
+                allowed=f"the id of {_with_article(self.sort)} of this instance "
+                f"({len(self.ids)} known)",
                 remedy=f"correct the id, or add the {self.sort}",
                 path=path,
             )
         return found
+
+
+def _with_article(noun: str) -> str:
+    return f"an {noun}" if noun[:1] in "aeio" else f"a {noun}"
 
 
 def refuse_repeated(table: str, sort: str, ids: Sequence[str]) -> None:

@@ -33,6 +33,8 @@ __all__ = [
     "cache_folder",
     "inlined",
     "kernel",
+    "merged",
+    "numeric",
     "paced",
     "runs_plain",
     "uncompiled",
@@ -60,6 +62,8 @@ _creating = threading.RLock()
 @contextmanager
 def uncompiled(*, when: bool = True) -> Iterator[None]:
     """Let kernels that are not loaded run as plain Python, in this context and thread only.
+
+    Nothing is compiled: code that is loaded runs for the types that it was compiled for only.
 
     Parameters
     ----------
@@ -91,6 +95,28 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
     return _Kernel(function, into_callers=True)
 
 
+def numeric(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function as :func:`kernel` does, with the divisions of numpy.
+
+    Divisions by zero give infinity or NaN in it and in what is merged into it, as numbers of
+    numpy do in plain Python; without a test for each of them, loops run on several at once.
+    """
+    if _is_plain():
+        return function
+    return _Kernel(function, numeric=True)
+
+
+def merged(function: Callable[P, R]) -> Callable[P, R]:
+    """Copy a function into every kernel that calls it, before the compiler sees either.
+
+    There is no code of its own to be compiled, which is most of the work where many functions
+    are called once or twice. Divisions are those of the kernel.
+    """
+    if _is_plain():
+        return function
+    return _Kernel(function, merged=True)
+
+
 def paced(function: Callable[..., object], budget: int) -> int:
     """Return the budget of a call that is to take about as long as a compiled one."""
     quick = isinstance(function, _Kernel) and not function.runs_plain()
@@ -118,7 +144,7 @@ def _is_plain() -> bool:
 class _Dispatcher(Protocol):
     """What is asked of a function that numba compiles."""
 
-    signatures: Sequence[object]
+    signatures: Sequence[tuple[object, ...]]
     _numba_type_: object
 
     def __call__(self, *arguments: object) -> object:
@@ -132,16 +158,26 @@ class _Kernel(Generic[P, R]):
     through here on its way.
     """
 
-    def __init__(self, function: Callable[P, R], *, into_callers: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[P, R],
+        *,
+        into_callers: bool = False,
+        numeric: bool = False,
+        merged: bool = False,
+    ) -> None:
         update_wrapper(self, function)
-        self._into_callers = into_callers
+        self._into_callers, self._numeric = into_callers, numeric
+        # Numba asks these two of whatever another kernel calls.
+        self.targetoptions = {"inline": "always"} if merged else {}
+        self.py_func = function
         self.function = cast("FunctionType", function)
         self._compiled: _Dispatcher | None = None
         self._twin: Callable[P, R] | None = None
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run the kernel."""
-        if self.runs_plain():
+        if self.runs_plain() or (_wants_plain.get() and not self._has_code(arguments)):
             return self.plain()(*arguments, **named)
         return cast("R", self.compiled()(*arguments, **named))
 
@@ -158,6 +194,16 @@ class _Kernel(Generic[P, R]):
         """Whether there is code to run in this process."""
         return self._compiled is not None and bool(self._compiled.signatures)
 
+    def _has_code(self, arguments: Sequence[object]) -> bool:
+        """Whether a call of loaded code compiles nothing: numba compiles for each set of types."""
+        if self._compiled is None or not self._compiled.signatures:
+            return False
+        import numba
+
+        type_of = cast("Callable[[object], object]", numba.typeof)
+        types = tuple(type_of(value) for value in arguments)
+        return any(known[: len(types)] == types for known in self._compiled.signatures)
+
     def is_cached(self) -> bool:
         """Whether numba's cache holds code of this kernel; imports numba."""
         return _is_cached(self.compiled())
@@ -166,7 +212,9 @@ class _Kernel(Generic[P, R]):
         """Return the function as numba has it; nothing is compiled yet."""
         with _creating:
             if self._compiled is None:
-                self._compiled = _dispatcher(self.function, into_callers=self._into_callers)
+                self._compiled = _dispatcher(
+                    self.function, into_callers=self._into_callers, numeric=self._numeric
+                )
         return self._compiled
 
     def plain(self) -> Callable[P, R]:
@@ -182,13 +230,17 @@ class _Kernel(Generic[P, R]):
             return self._twin
 
 
-def _dispatcher(function: FunctionType, *, into_callers: bool = False) -> _Dispatcher:
+def _dispatcher(
+    function: FunctionType, *, into_callers: bool = False, numeric: bool = False
+) -> _Dispatcher:
     import numba
 
     def compiled(*, cache: bool) -> object:
         if into_callers:
             inline = numba.njit(nogil=True, forceinline=True, error_model="numpy", cache=cache)
             return inline(function)
+        if numeric:
+            return numba.njit(nogil=True, cache=cache, error_model="numpy")(function)
         return numba.njit(nogil=True, cache=cache)(function)
 
     try:
@@ -220,7 +272,8 @@ class KernelSet:
         The module that holds them and the name of the kernel that calls all others.
     warm
         Name of a function of ``module`` without arguments that calls every kernel once, with
-        the types of real use.
+        the types of real use: whether arrays can be written and how they lie in memory too, or
+        the first real call compiles again (a test compares the types).
     compiling, loading
         Seconds that compiling, and importing numba and loading from the cache, took when
         they were measured on a slow core.

@@ -82,6 +82,8 @@ class Objective:
         Proven bound on the best value (below it for ``min``), None if nothing is proven.
     gap_scale
         What the gap is relative to; None for the larger of value and bound.
+    settings
+        What the name leaves open, by name, such as the exponent of alpha fairness.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Objective:
     known: int | float | None
     bound: int | float | None
     gap_scale: float | None = None
+    settings: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
 
     @property
     def value(self) -> int | float:
@@ -151,24 +154,36 @@ class Reason(msgspec.Struct, frozen=True, tag_field="type", kw_only=True):
 
 
 class SolverProof(Reason, frozen=True, tag="solver_proof", kw_only=True):
-    """An exact solver exhausted the search; there is no short argument."""
+    """An exact solver exhausted the search; there is no short argument.
+
+    Attributes
+    ----------
+    detail
+        What was found instead, as a sentence with numbers that another run can confirm.
+    """
 
     solver: str = ""
+    detail: str = ""
 
     def sentence(self) -> str:
         """Say the reason in English."""
         by = f" by {self.solver}" if self.solver else ""
-        return f"proven infeasible{by}; no short explanation is known"
+        return f"proven infeasible{by}; {self.detail or 'no short explanation is known'}"
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was proved about the answer and who checked it."""
+    """What was proved about the answer and who checked it.
+
+    ``kkt_residual`` is how far the answer with its prices is from the conditions of Karush, Kuhn
+    and Tucker, relative; None where the kind or the objective has no prices.
+    """
 
     bound_source: str | None = None
     checked: bool = False
     tolerance: float = 0
     reason: Reason | None = None
+    kkt_residual: float | None = None
 
 
 @dataclass(frozen=True)

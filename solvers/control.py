@@ -191,6 +191,11 @@ class ControlOf(Generic[AnswerT, CostT]):
             self._tell("incumbent", source)
             return True
 
+    def refine(self, answer: AnswerT) -> None:
+        """Hold an answer of the same value, which proves more, in place of the best one."""
+        with self._lock:
+            self._answer = answer
+
     def raise_bound(self, bound: BoundOf[CostT]) -> bool:
         """Keep the bound if it is higher than the best one; tell whether it was."""
         with self._lock:

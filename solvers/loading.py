@@ -21,7 +21,12 @@ R = TypeVar("R")
 
 
 @contextmanager
-def loops(control: ControlOf[AnswerT, CostT], *sets: KernelSet, plain: float) -> Iterator[bool]:
+def loops(
+    control: ControlOf[AnswerT, CostT],
+    *sets: KernelSet,
+    plain: float,
+    before: Callable[[], object] | None = None,
+) -> Iterator[bool]:
     """Give the block kernels in the way that is done sooner: compiled, or as plain Python.
 
     Yields whether they can be called at all within the limits.
@@ -30,12 +35,14 @@ def loops(control: ControlOf[AnswerT, CostT], *sets: KernelSet, plain: float) ->
     ----------
     plain
         Seconds that the block takes in plain Python, roughly.
+    before
+        Called before anything is compiled: what can be said without these kernels.
     """
     if _is_plain_sooner(control, sets, plain):
         with uncompiled():
             yield True
     else:
-        yield make_ready(control, *sets)
+        yield make_ready(control, *sets, before=before)
 
 
 def _is_plain_sooner(
@@ -51,7 +58,11 @@ def _is_plain_sooner(
     return cost is None or plain < min(rest, cost)
 
 
-def make_ready(control: ControlOf[AnswerT, CostT], *sets: KernelSet) -> bool:
+def make_ready(
+    control: ControlOf[AnswerT, CostT],
+    *sets: KernelSet,
+    before: Callable[[], object] | None = None,
+) -> bool:
     """Compile or load kernels; tell whether they can be called now.
 
     They cannot if the time left is too short for them, or if it was over, or the run was
@@ -62,6 +73,8 @@ def make_ready(control: ControlOf[AnswerT, CostT], *sets: KernelSet) -> bool:
         return True
 
     def build() -> bool:
+        if before is not None and not all(kernels.is_ready() for kernels in sets):
+            before()
         for kernels in sets:
             if not kernels.fits(control.remaining()):
                 return False

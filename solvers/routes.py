@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from allocsolve.models.dag.answer import Schedule
+from allocsolve.models.coded.problem import Feature as CodedFeature
 from allocsolve.models.dag.graph import HONOURED
-from allocsolve.models.dag.problem import DagProblem, Feature
+from allocsolve.models.dag.problem import Feature
 from allocsolve.models.errors import FeatureRefused, UsageError, suggest
 from allocsolve.models.fair.settings import OBJECTIVE_NAMES
 from allocsolve.models.kernels import KernelSet
-from allocsolve.models.result import Bound
+from allocsolve.models.result import BoundOf
 from allocsolve.solvers.coded import table as coded
-from allocsolve.solvers.control import Control, Outcome
+from allocsolve.solvers.control import Outcome
 from allocsolve.solvers.fair.rows import ROWS as FAIR_ROWS
 
 __all__ = [
@@ -264,12 +264,14 @@ METHODS: tuple[Method, ...] = (
 )
 
 
-FindBounds = Callable[[DagProblem, Control[Schedule]], list[Bound]]
+FindBounds = Callable[..., Sequence[BoundOf[float]]]
+"""Takes a problem of the way's kind and the :class:`Control` of the run; raises a UsageError that
+says why if a kind without other bounds gets none."""
 
 
 @dataclass(frozen=True)
 class BoundRoute:
-    """One way to bound a problem with an engine; ``target`` is ``module:function``."""
+    """One way to bound a problem that takes time; ``target`` is ``module:function``."""
 
     name: str
     kind: str
@@ -300,6 +302,12 @@ BOUNDS: tuple[BoundRoute, ...] = (
         kind="dag",
         target="allocsolve.solvers.dag.engine_bounds:chain_and_load",
         description="linear program over chains of tasks and loads of nodes",
+    ),
+    BoundRoute(
+        name="true laws",
+        kind="coded",
+        target="allocsolve.solvers.coded.bound_routes:bounds_of",
+        description="products: no loads do better than adaptive or rateless ones; worst cases",
     ),
 )
 """Bounds beyond those that :func:`allocsolve.models.dag.bounds.lower_bounds` finds at once."""
@@ -342,12 +350,26 @@ def refuse_unsupported(method: Method, problem: HasFeatures, objective: str) -> 
     _require_objective(method.kind, objective)
     wanted = _lacking(method, problem, objective)
     if wanted:
+        beyond = _beyond_all(problem, objective)
+        if beyond is not None:
+            raise FeatureRefused(method.name, [*wanted, beyond], [])
         alternatives = [
             other.name
             for other in METHODS
             if other.kind == method.kind and not _lacking(other, problem, objective)
         ]
         raise FeatureRefused(method.name, wanted, alternatives)
+
+
+def _beyond_all(problem: HasFeatures, objective: str) -> str | None:
+    """Return what no method knows of an instance, whatever features it honours."""
+    if objective == "worst_case" or CodedFeature.PER_ROW not in problem.features:
+        return None
+    from allocsolve.models.coded.law_terms import without_sums
+    from allocsolve.models.coded.problem import CodedProblem
+
+    why = without_sums(problem) if isinstance(problem, CodedProblem) else None
+    return None if why is None else f"{why}, so that only simulate takes them, by sampling"
 
 
 def _require_objective(kind: str, objective: str) -> None:
@@ -378,6 +400,7 @@ KERNELS: tuple[str, ...] = (
     "allocsolve.models.coded.kernel_sets:COMPLETION",
     "allocsolve.models.coded.search_sets:LOADS",
     "allocsolve.models.coded.search_sets:BOUNDS",
+    "allocsolve.models.coded.search_sets:PAIRS",
     "allocsolve.models.fair.kernel_sets:CERTIFICATES",
     "allocsolve.solvers.fair.kernel_sets:INTERIOR",
     "allocsolve.solvers.fair.kernel_sets:BOX",

@@ -94,7 +94,7 @@ def _checked(problem: Problem, answer: Answer, label: str) -> tuple[object, list
 def _rejected(violations: Sequence[Violation], strange: Sequence[str], label: str) -> Iterator[str]:
     """Yield why an answer is not taken; first whether it belongs to the instance at all."""
     yield from strange
-    yield f"the checker rejects {label or 'the answer'}, so it is not simulated"
+    yield f"the checker rejects {label or 'the answer'}, so it is neither simulated nor drawn"
     if any(_UNKNOWN_NODE.search(f"{one.rule} {one.message}") for one in violations):
         yield "  remedy: read the instance with the nodes of the answer (--nodes N or --nodes FILE)"
     for one in violations:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from allocsolve.models.claims import Claims
 from allocsolve.models.exact import Number, plain
@@ -65,6 +65,8 @@ class Case(ABC, Generic[ProblemT, AnswerT]):
         Its direction.
     missing
         The rule that is broken where there is no answer.
+    settings_known
+        Names of the settings that its objectives have.
     """
 
     kind: str
@@ -72,6 +74,7 @@ class Case(ABC, Generic[ProblemT, AnswerT]):
     objective: str
     sense: Sense = Sense.MIN
     missing: str = "missing_answer"
+    settings_known: ClassVar[Sequence[str]] = ()
 
     def control(
         self, limits: Limits, token: Token, listener: Callable[[Event], None]
@@ -121,6 +124,11 @@ class Case(ABC, Generic[ProblemT, AnswerT]):
     ) -> Iterator[BoundOf[float]]:
         """Yield bounds on the cost that need an engine, those that are installed."""
         yield from ()
+
+    @property
+    def why_unbounded(self) -> str:
+        """Why :meth:`bounds` and :meth:`engine_bounds` gave nothing, as a sentence."""
+        return f"no bound on objective '{self.objective}' is known for this instance"
 
     @abstractmethod
     def cost(self, answer: AnswerT) -> float:
@@ -195,6 +203,15 @@ class Case(ABC, Generic[ProblemT, AnswerT]):
     def tolerance(self) -> float:
         """The tolerance of a proof as the certificate states it."""
         return 0
+
+    @property
+    def objective_settings(self) -> Mapping[str, str | float]:
+        """What the name of the objective leaves open, with what was chosen; as options take it."""
+        return {}
+
+    def kkt_residual(self, answer: AnswerT) -> float | None:  # noqa: ARG002 - kinds have prices
+        """Return how far an answer with its prices is from the conditions of optimality."""
+        return None
 
     @property
     def gap_scale(self) -> float | None:

@@ -95,7 +95,7 @@ class DagCase(Case[DagProblem, Schedule]):
 
     def engine_bounds(self, limits: Limits, token: Token) -> Iterator[BoundOf[float]]:
         """Yield bounds in ticks that need an engine, those that are installed."""
-        for way in BOUNDS:
+        for way in (way for way in BOUNDS if way.kind == self.kind):
             with suppress(SolverMissing):  # the bounds that need no engine are there all the same
                 yield from way.load()(self.asked, Control[Schedule](limits, token))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, cast
 
 from allocsolve.api.case import Ending
@@ -14,8 +15,8 @@ from allocsolve.models.fair.answer import FairAnswer, FairResult
 from allocsolve.models.fair.bounds import lower_bounds
 from allocsolve.models.fair.check import check
 from allocsolve.models.fair.claims import check_claims
-from allocsolve.models.fair.data import Goal
-from allocsolve.models.fair.objectives import counted, evaluate, sense_of
+from allocsolve.models.fair.kkt import kkt_residuals
+from allocsolve.models.fair.objectives import evaluate, gap_scale, sense_of
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.reasons import find_reason
 from allocsolve.models.fair.settings import OBJECTIVE_NAMES, SETTING_NAMES
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FairCase"]
 
-_NASH = ("nash", "nash_sharing_incentive")
-
 
 class FairCase(RealCase[FairProblem, FairAnswer]):
     """A ``fair`` problem with its objective; costs are values, negative if to be maximised.
@@ -48,12 +47,12 @@ class FairCase(RealCase[FairProblem, FairAnswer]):
 
     kind = "fair"
     noun = "allocation"
+    settings_known = tuple(SETTING_NAMES)
 
     def __init__(
         self, problem: FairProblem, objective: str | None, options: Mapping[str, str]
     ) -> None:
-        goal = problem.objective or Goal()
-        self.objective = objective or goal.name
+        self.objective = objective or problem.goal.name
         if self.objective not in OBJECTIVE_NAMES:
             raise UsageError(
                 f"unknown objective '{self.objective}'{suggest(self.objective, OBJECTIVE_NAMES)}"
@@ -108,10 +107,17 @@ class FairCase(RealCase[FairProblem, FairAnswer]):
         common = {field.name: getattr(ending, field.name) for field in fields(ending)}
         return FairResult(kind="fair", answer=answer, **common)
 
+    def kkt_residual(self, answer: FairAnswer) -> float | None:
+        """Return the worst residual of Karush, Kuhn and Tucker; None without prices."""
+        found = kkt_residuals(answer, self.objective, self.settings)
+        return found.worst if found is not None and math.isfinite(found.worst) else None
+
+    @property
+    def objective_settings(self) -> Mapping[str, str | float]:
+        """Every setting of the objective, so that a document means the same by itself."""
+        return asdict(self.settings)
+
     @property
     def gap_scale(self) -> float | None:
         """The sum of the weights for Nash welfare, whose value is a sum of logarithms."""
-        if self.objective not in _NASH:
-            return None
-        arrays = self.problem.arrays
-        return float(arrays.weight[counted(arrays)].sum()) or None
+        return gap_scale(self.problem, self.objective) or None

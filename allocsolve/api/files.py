@@ -33,7 +33,11 @@ Written: TypeAlias = (
 )
 
 
-def to_bytes(item: Written, format: str | None = None) -> tuple[bytes, list[str]]:  # noqa: A002
+def to_bytes(
+    item: Written,
+    format: str | None = None,  # noqa: A002
+    suffix: str = "",
+) -> tuple[bytes, list[str]]:
     """Return the document of an object, and what a format could not hold.
 
     Parameters
@@ -41,6 +45,8 @@ def to_bytes(item: Written, format: str | None = None) -> tuple[bytes, list[str]
     format
         For a problem the name of a format (default native), for a schedule ``csv`` or
         ``chrome`` (default csv), for the schedule of a result the same (default: its document).
+    suffix
+        Ending of the file, by which a format of several layouts chooses one.
 
     Raises
     ------
@@ -56,7 +62,7 @@ def to_bytes(item: Written, format: str | None = None) -> tuple[bytes, list[str]
     if isinstance(item, Result):
         return result_bytes(item), []
     if _is_problem(item):
-        text, losses = render(cast("Problem", item), format or "native")
+        text, losses = render(cast("Problem", item), format or "native", suffix)
         return text.encode(), losses
     if format is not None:
         raise UsageError(f"a {type(item).__name__} has one format only, not '{format}'")
@@ -101,10 +107,11 @@ def write(
     OSError
         If the file cannot be written.
     """
-    wanted = format
-    if format is None and isinstance(target, str | os.PathLike):
-        wanted = _format_by_suffix(item, Path(target))
-    data, losses = to_bytes(item, wanted)
+    wanted, suffix = format, ""
+    if isinstance(target, str | os.PathLike):
+        suffix = Path(target).suffix.lower()
+        wanted = _format_by_suffix(item, Path(target)) if format is None else format
+    data, losses = to_bytes(item, wanted, suffix)
     if isinstance(target, str | os.PathLike):
         replace_file(Path(target), data)
     else:
@@ -114,15 +121,20 @@ def write(
 
 def _format_by_suffix(item: Written, path: Path) -> str | None:
     if _is_problem(item):
-        return output_format(path)
+        return output_format(path, cast("Problem", item).kind)
     suffix = path.suffix.lower()
     if isinstance(item, Schedule) and suffix in (".json", ".trace"):
         return "chrome"
     return "csv" if isinstance(item, DagResult) and suffix == ".csv" else None
 
 
-def output_format(path: Path) -> str:
+def output_format(path: Path, kind: str | None = None) -> str:
     """Return the format of a file to be written, by its suffix.
+
+    Parameters
+    ----------
+    kind
+        Of the problem; a format that can hold it goes before others of the same suffix.
 
     Raises
     ------
@@ -131,7 +143,7 @@ def output_format(path: Path) -> str:
     """
     name = path.name.lower().removesuffix(".gz")
     writable = [row for row in FORMATS if row.can_write]
-    for row in writable:
+    for row in sorted(writable, key=lambda row: kind is not None and row.kind not in ("any", kind)):
         if any(name.endswith(suffix) for suffix in row.suffixes):
             return row.name
     allowed = ", ".join(f"{'/'.join(row.suffixes)} ({row.name})" for row in writable)

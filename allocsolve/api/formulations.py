@@ -18,6 +18,8 @@ from allocsolve.solvers.routes import method_named, refuse_unsupported
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
+    from allocsolve.models.coded.problem import CodedProblem
+
 __all__ = ["MODEL_FORMATS", "export", "model_bytes"]
 
 MODEL_FORMATS = ("mps", "lp")
@@ -25,17 +27,26 @@ MODEL_FORMATS = ("mps", "lp")
 
 
 def export(
-    problem: DagProblem, target: str | os.PathLike[str], *, formulation: str = "auto"
+    problem: DagProblem | CodedProblem,
+    target: str | os.PathLike[str],
+    *,
+    formulation: str = "auto",
+    draws: int = 2000,
 ) -> None:
     """Write the mixed-integer program of a problem to a ``.mps`` or ``.lp`` file.
 
-    The program minimises the makespan in ticks of the problem's time grid over all schedules
-    that are no longer than a list schedule. No engine is needed.
+    Of a task graph it minimises the makespan in ticks of the problem's time grid over all
+    schedules that are no longer than a list schedule. Of a coded job it minimises the objective
+    over joint draws; for a deadline probability the number of draws that are late. No engine is
+    needed.
 
     Parameters
     ----------
     formulation
         ``disjunctive``, ``time_indexed``, or ``auto`` for what method ``milp`` would take.
+        Coded jobs have one only.
+    draws
+        Size of the sample of a coded job with runtime laws; listed draws are all taken.
 
     Raises
     ------
@@ -45,15 +56,20 @@ def export(
         If the suffix or the formulation is unknown, or the program would be too large.
     """
     path = Path(target)
-    replace_file(path, model_bytes(problem, path.suffix.lower().lstrip("."), formulation))
+    form = path.suffix.lower().lstrip(".")
+    replace_file(path, model_bytes(problem, form, formulation, draws=draws))
 
 
-def model_bytes(problem: DagProblem, form: str, formulation: str = "auto") -> bytes:
+def model_bytes(
+    problem: DagProblem | CodedProblem, form: str, formulation: str = "auto", *, draws: int = 2000
+) -> bytes:
     """Return the text of a program in a format of :data:`MODEL_FORMATS`; see :func:`export`."""
     for token, allowed in ((form, MODEL_FORMATS), (formulation, SETTINGS["formulation"])):
         if token not in allowed:
             hint = suggest(token, allowed)
             raise UsageError(f"unknown '{token}'{hint}\n  allowed: {', '.join(allowed)}")
+    if not isinstance(problem, DagProblem):
+        return _coded_text(problem, form, formulation, draws)
     refuse_unsupported(method_named("dag", "milp"), problem, "makespan")
     schedule = serial_schedule(problem)
     horizon = problem.arrays.horizon
@@ -61,6 +77,17 @@ def model_bytes(problem: DagProblem, form: str, formulation: str = "auto") -> by
     lower = max((bound.value for bound in lower_bounds(problem)), default=0)
     module = formulation_module(choose(problem, horizon, lower, formulation))
     return _text(module.build(problem, horizon, lower=lower).model, form)
+
+
+def _coded_text(problem: CodedProblem, form: str, formulation: str, draws: int) -> bytes:
+    from allocsolve.solvers.coded.milp_program import whole_program
+
+    if formulation != "auto":
+        raise UsageError(
+            f"coded jobs have no formulation '{formulation}'\n  allowed: auto, the only one"
+        )
+    refuse_unsupported(method_named("coded", "milp"), problem, problem.objective_name)
+    return _text(whole_program(problem, draws), form)
 
 
 def _text(model: pyo.ConcreteModel, form: str) -> bytes:

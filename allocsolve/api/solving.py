@@ -223,6 +223,8 @@ class _Run:
         """
         if outcome.proof is not Proof.INFEASIBLE:
             return None
+        if isinstance(outcome.reason, SolverProof):
+            return outcome.reason if self.method.exact else None
         if outcome.reason is not None:
             return self._verified(outcome.reason)
         return SolverProof(solver=outcome.solver.name) if self.method.exact else None
@@ -239,12 +241,14 @@ class _Run:
                 None if answer is None else case.number(case.cost(answer)),
                 None if bound is None else case.number(bound.value),
                 case.gap_scale,
+                case.objective_settings,
             ),
             certificate=Certificate(
                 bound_source=None if bound is None else bound.source,
                 checked=answer is not None,
                 tolerance=case.tolerance,
                 reason=verdict.reason,
+                kkt_residual=None if answer is None else case.kkt_residual(answer),
             ),
             solver=replace(outcome.solver, options=dict(outcome.solver.options)),
             deterministic=_is_deterministic(outcome),

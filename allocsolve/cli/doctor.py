@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -50,11 +50,24 @@ def doctor(
     """
     console: Console = ctx.obj
     console.begin()
-    findings = [*_versions(), _known_bad_pair(), *_engines(), _cache()]
-    if compile_kernels:
-        findings.extend(_compiled())
-    console.emit(_as_json(findings) if as_json else "".join(map(_line, findings)))
+    findings = []
+    for finding in _all_findings(compile_kernels=compile_kernels):
+        findings.append(finding)
+        if not as_json:  # whoever waits for the compiler sees how far it is
+            console.emit(_line(finding))
+    if as_json:
+        console.emit(_as_json(findings))
     return 69 if any(finding.ok is False for finding in findings) else 0
+
+
+def _all_findings(*, compile_kernels: bool) -> Iterator[Finding]:
+    """Look at one thing after another."""
+    yield from _versions()
+    yield _known_bad_pair()
+    yield from _engines()
+    yield _cache()
+    if compile_kernels:
+        yield from _compiled()
 
 
 def _as_json(findings: list[Finding]) -> str:
@@ -149,13 +162,12 @@ def _try_highs() -> str:
     return "the toy linear program: optimum 12"
 
 
-def _compiled() -> list[Finding]:
+def _compiled() -> Iterator[Finding]:
     """Build every set of kernels and tell how long that took."""
     from allocsolve.solvers.routes import kernel_sets
 
-    return [
-        _tried(f"kernels: {kernels.name}", partial(_build, kernels)) for kernels in kernel_sets()
-    ]
+    for kernels in kernel_sets():
+        yield _tried(f"kernels: {kernels.name}", partial(_build, kernels))
 
 
 def _build(kernels: KernelSet) -> str:

@@ -11,6 +11,7 @@ from allocsolve.models.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from allocsolve.instances.kinds import Problem
+    from allocsolve.models.coded.problem import CodedProblem
     from allocsolve.models.dag.problem import DagProblem
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "read_dag",
     "read_document",
     "read_instance",
+    "read_program",
     "spare",
 ]
 
@@ -69,6 +71,30 @@ def read_dag(name: str, format_name: str | None, nodes: str | None, base: str | 
         raise UsageError(
             f"this verb has nothing to do for an instance of kind '{problem.kind}'"
             "\n  allowed: kind dag"
+        )
+    return problem
+
+
+def read_program(
+    name: str, format_name: str | None, nodes: str | None, base: str | None
+) -> DagProblem | CodedProblem:
+    """Read an instance of a kind that can be written as a mixed-integer program.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be opened or its data are wrong.
+    UsageError
+        If the instance is of another kind.
+    """
+    from allocsolve.models.coded.problem import CodedProblem
+    from allocsolve.models.dag.problem import DagProblem
+
+    problem = read_instance(name, format_name, nodes, base)
+    if not isinstance(problem, DagProblem | CodedProblem):
+        raise UsageError(
+            f"this verb has nothing to do for an instance of kind '{problem.kind}'"
+            "\n  allowed: kinds dag and coded"
         )
     return problem
 

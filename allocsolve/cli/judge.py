@@ -73,7 +73,7 @@ def _summary(valid: bool, kind: str, value: float | None) -> str:
     return f"valid, {_VALUE.get(kind, 'value')} {value}"
 
 
-def bound(
+def bound(  # noqa: PLR0913, PLR0917  # one parameter for each option
     ctx: typer.Context,
     instance: options.Instance,
     objective: Annotated[
@@ -83,6 +83,7 @@ def bound(
     time_limit: str = typer.Option(
         "60s", "--time-limit", metavar="T", help="For bounds that need an engine; 0 for none."
     ),
+    settings: options.Settings = None,
     format_name: options.Format = None,
     nodes: options.Nodes = None,
     index_base: options.IndexBase = None,
@@ -92,7 +93,9 @@ def bound(
 ) -> int:
     """Give bounds with their source, without searching for answers.
 
-    Exit 0, or 3 if the instance is proven to have no answer.
+    Exit 0, or 3 if the instance is proven to have no answer. Where no bound is known, the list
+    is empty, and why is told on standard error. --set takes what the objective leaves open, such
+    as q=0.9 or deadline=3.
 
     Example: allocsolve bound j301_1.sm
     """
@@ -109,7 +112,8 @@ def bound(
     from allocsolve.report.bounds import encode_bounds
 
     seconds = values.duration("--time-limit", time_limit)
-    report = find_bounds(problem, objective, time_limit=seconds)
+    wanted = values.settings(settings)
+    report = find_bounds(problem, objective, time_limit=seconds, options=wanted)
     console.emit(encode_bounds(report), target)
     console.warn(problem.warnings)
     if report.explanation and console.verbosity >= 0:

@@ -45,7 +45,9 @@ Format: TypeAlias = Annotated[
 ]
 Nodes: TypeAlias = Annotated[
     str | None,
-    typer.Option("--nodes", metavar="N|FILE", help="N identical nodes, or a JSON file of them."),
+    typer.Option(
+        "--nodes", metavar="N|FILE", help="N nodes (or units of each type), or a JSON file of them."
+    ),
 ]
 IndexBase: TypeAlias = Annotated[
     str | None,

@@ -14,7 +14,6 @@ from allocsolve.cli.console import Console, tell
 
 if TYPE_CHECKING:
     from allocsolve.instances.kinds import Problem
-    from allocsolve.models.coded.answer import CodedAnswer
     from allocsolve.models.coded.problem import CodedProblem
     from allocsolve.models.dag.answer import Schedule
     from allocsolve.models.dag.problem import DagProblem
@@ -23,8 +22,21 @@ if TYPE_CHECKING:
 
 __all__ = ["plot"]
 
-_WHAT = {"dag": ("gantt", "ecdf"), "coded": ("law", "ecdf"), "fair": ("shares", "ecdf")}
-"""What can be drawn of each kind, the default first."""
+_WHAT = {
+    "dag": ("gantt", "ecdf"),
+    "coded": ("assignment", "law", "loads", "ecdf"),
+    "fair": ("shares", "ecdf"),
+}
+"""What can be drawn of each kind, the default of one solution first."""
+
+_SEVERAL = {"dag": "ecdf", "coded": "law", "fair": "ecdf"}
+"""What is drawn of several solutions by default."""
+
+_OF_ONE = ("gantt", "assignment", "shares")
+"""What shows one solution only."""
+
+_STILL = ("gantt", "shares", "loads")
+"""What shows plans as they are, without any law."""
 
 _REPLICATIONS = ("planned", "median", "bad")
 
@@ -39,7 +51,9 @@ def plot(  # noqa: PLR0913, PLR0917  # one parameter for each option
     what: Annotated[
         str,
         typer.Option(
-            "--what", metavar="W", help="gantt, ecdf, law or shares (default: by the kind)."
+            "--what",
+            metavar="W",
+            help="gantt, assignment, law, loads, shares or ecdf (default: by the kind).",
         ),
     ] = "auto",
     replication: Annotated[
@@ -65,10 +79,12 @@ def plot(  # noqa: PLR0913, PLR0917  # one parameter for each option
     verbose: options.Verbose = 0,
     quiet: options.Quiet = False,
 ) -> int:
-    """Draw a schedule, shares, or the distribution of completion times (needs extra `plot`).
+    """Draw a schedule, loads, shares, or the distribution of completion times (extra `plot`).
 
-    Kind dag: gantt (also of a median or a bad replication), ecdf. Kind coded: law (exact), ecdf.
-    Kind fair: shares, ecdf. Several solutions or policies are drawn together by ecdf and law.
+    Kind dag: gantt (also of a median or a bad replication), ecdf. Kind coded: assignment (exact
+    laws of the answer and of the rules of the literature, and the loads), law, loads, ecdf. Kind
+    fair: shares (with utilities and prices), ecdf. Several solutions or policies are drawn
+    together by law, loads and ecdf.
 
     Example: allocsolve plot j301_1.sm plan.json -o plan.svg
     """
@@ -119,9 +135,12 @@ def _drawn(problem: Problem, what: str, solutions: Sequence[str]) -> str:
     allowed = _WHAT[problem.kind]
     drawn = choice("--what", what, ("auto", *allowed))
     if drawn == "auto":
-        drawn = allowed[0] if len(solutions) == 1 or allowed[0] == "law" else "ecdf"
-    if drawn in ("gantt", "shares") and len(solutions) > 1:
-        raise UsageError(f"--what {drawn} draws one solution\n  allowed: one SOLUTION, or ecdf")
+        drawn = allowed[0] if len(solutions) == 1 else _SEVERAL[problem.kind]
+    if drawn in _OF_ONE and len(solutions) > 1:
+        several = " or ".join(name for name in allowed if name not in _OF_ONE)
+        raise UsageError(
+            f"--what {drawn} draws one solution\n  allowed: one SOLUTION, or --what {several}"
+        )
     return drawn
 
 
@@ -150,12 +169,12 @@ def _refuse_idle(drawn: str, replication: str, wanted: dict[str, Any]) -> None:
         )
     if len(wanted["policy"] or ()) > 1 and replication != "planned":
         raise UsageError(f"--replication {replication} draws one policy\n  allowed: one --policy")
-    idle = {"shares": list(wanted), "gantt": list(wanted)}.get(drawn, [])
+    idle = list(wanted) if drawn in _STILL else []
     if replication != "planned":
         idle = ["deadline"]
     for name in idle:
         if _is_given(wanted, name):
-            can = "" if drawn == "shares" or name == "deadline" else ", or --replication median"
+            can = "" if drawn != "gantt" or name == "deadline" else ", or --replication median"
             raise UsageError(
                 f"--{name.replace('_', '-')} has no effect on --what {drawn}"
                 f"\n  allowed: --{name.replace('_', '-')} with --what ecdf{can}"
@@ -178,9 +197,13 @@ class _Pen:
         """Return the picture."""
         if what == "gantt":
             return self._gantt() if replication == "planned" else self._replication(replication)
-        if what == "law":
-            return self._law()
-        return self._shares() if what == "shares" else self._ecdf()
+        drawn = {
+            "assignment": self._assignment,
+            "law": self._law,
+            "loads": self._loads,
+            "shares": self._shares,
+        }
+        return drawn.get(what, self._ecdf)()
 
     def _gantt(self) -> bytes:
         """Draw a schedule as it is written, even if the checker would reject it."""
@@ -213,30 +236,70 @@ class _Pen:
         unit = getattr(self.problem, "time_unit", None)
         return ecdf(self._simulated(), form=self.form, title=self.title, time_unit=unit)
 
-    def _law(self) -> bytes:
-        from allocsolve.api.answers import checked_answers
+    def _assignment(self) -> bytes:
         from allocsolve.cli.simulate import named
+        from allocsolve.models.coded.law import NoExactLaw
+        from allocsolve.plots import assignment
+        from allocsolve.solvers.control import Token
+
+        if self._is_changed():
+            return self._ecdf()
+        token = Token()
+        self.console.interrupts.attach(token.cancel)
+        (name,) = named(list(self.names))
+        try:
+            return assignment(
+                self._coded(),
+                self.data[0],
+                name=name,
+                form=self.form,
+                title=self.title,
+                token=token,
+                deadline=self._deadline(),
+            )
+        except NoExactLaw:
+            tell("the completion law has no exact form: its distribution is drawn from samples")
+            return self._ecdf()
+
+    def _law(self) -> bytes:
         from allocsolve.models.coded.law import NoExactLaw
         from allocsolve.plots import completion
 
-        if any(_is_given(self.wanted, name) for name in ("law", "link_law", "starts", "policy")):
+        if self._is_changed():
             return self._ecdf()
-        problem = cast("CodedProblem", self.problem)
-        answers, names, _ = checked_answers(problem, self.data, named(list(self.names)))
-        by_name = dict(zip(names, cast("list[CodedAnswer]", answers), strict=True))
-        deadline = self.wanted["deadline"]
-        if deadline is None:
-            deadline = problem.objective.deadline
         try:
             return completion(
-                problem,
-                by_name,
-                deadline=None if deadline is None else float(deadline),
+                self._coded(),
+                self._by_name(),
+                deadline=self._deadline(),
                 form=self.form,
                 title=self.title,
             )
         except NoExactLaw:
             return self._ecdf()
+
+    def _loads(self) -> bytes:
+        from allocsolve.plots import loads
+
+        return loads(self._coded(), self._by_name(), form=self.form, title=self.title)
+
+    def _is_changed(self) -> bool:
+        """Whether nodes are other ones than the instance says, which takes a simulation."""
+        return any(_is_given(self.wanted, name) for name in ("law", "link_law", "starts", "policy"))
+
+    def _coded(self) -> CodedProblem:
+        return cast("CodedProblem", self.problem)
+
+    def _by_name(self) -> dict[str, bytes]:
+        from allocsolve.cli.simulate import named
+
+        return dict(zip(named(list(self.names)), self.data, strict=True))
+
+    def _deadline(self) -> float | None:
+        deadline = self.wanted["deadline"]
+        if deadline is None:
+            deadline = self._coded().objective.deadline
+        return None if deadline is None else float(deadline)
 
     def _shares(self) -> bytes:
         from allocsolve.api.answers import checked_answer

@@ -50,7 +50,9 @@ def convert(
 
     wanted = to or ("native" if path is None else output_format(path))
     problem = read_instance(source, format_name, nodes, index_base)
-    data, losses = to_bytes(problem, wanted)
+    if to is None and path is not None:
+        wanted = output_format(path, problem.kind)
+    data, losses = to_bytes(problem, wanted, "" if path is None else path.suffix.lower())
     console.emit(data, path)
     console.warn([*problem.warnings, *losses])
     return 0
@@ -68,7 +70,7 @@ def export(  # noqa: PLR0913, PLR0917  # one parameter for each option
         typer.Option(
             "--formulation",
             metavar="NAME",
-            help="Without a solution: auto (default), disjunctive or time_indexed.",
+            help="Of a task graph: auto (default), disjunctive or time_indexed.",
         ),
     ] = None,
     to: Annotated[
@@ -84,21 +86,22 @@ def export(  # noqa: PLR0913, PLR0917  # one parameter for each option
 ) -> int:
     """Write a program as MPS or LP, or a schedule as CSV or Chrome trace.
 
-    Without SOLUTION the instance is written as a program that any solver reads, without being
-    solved; with SOLUTION its schedule is written (chrome://tracing, Perfetto).
+    Without SOLUTION the instance (a task graph, or a coded job over its draws or a sample of 2000)
+    is written as a program that any solver reads, without being solved; with SOLUTION its schedule
+    is written (chrome://tracing, Perfetto).
 
     Example: allocsolve export j301_1.sm -o model.mps --formulation disjunctive
     """
     console: Console = ctx.obj
     console.begin(verbose, quiet=quiet)
-    from allocsolve.cli.inputs import output_path, read_dag, spare
+    from allocsolve.cli.inputs import output_path, read_program, spare
 
     target = output_path(output)
     form = _export_form(target, to, solution, formulation)
     console.output.require(target)
     spare(target, instance, solution, nodes)
     if solution is None:
-        problem = read_dag(instance, format_name, nodes, index_base)
+        problem = read_program(instance, format_name, nodes, index_base)
 
         from allocsolve.api.formulations import model_bytes
 
@@ -167,7 +170,8 @@ def generate(
     ctx: typer.Context,
     family: Annotated[str, typer.Argument(metavar="KIND", help="Family of instances, see below.")],
     tasks: Annotated[
-        str, typer.Option("--tasks", metavar="N", help="Number of tasks (coded: of nodes).")
+        str,
+        typer.Option("--tasks", metavar="N", help="Number of tasks (coded: nodes; fair: jobs)."),
     ] = "30",
     seed: options.Seed = "0",
     settings: options.Settings = None,
@@ -182,8 +186,8 @@ def generate(
 
     Kinds: rcpsp, multimode, lags, jobshop, flexible, communication, layered, fork, join,
     fork_join, series_parallel, out_tree, in_tree, stencil, lu, cholesky, mapreduce, pipeline;
-    coded (--tasks counts nodes): two_types, mixed_rates, bimodal, heavy_tails, racks, gradient,
-    elastic; fair (--tasks counts jobs): cluster.
+    coded (--tasks counts nodes): two_types, mixed_rates, bimodal, heavy_tails, weibull, rented,
+    racks, gradient, elastic; fair (--tasks counts jobs): cluster, kinds, deadlines.
 
     Example: allocsolve generate rcpsp --tasks 30 --seed 1 -o random.json
     """

@@ -8,23 +8,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from allocsolve.plots.assignments import assignment
     from allocsolve.plots.completion_laws import completion
     from allocsolve.plots.distribution import ecdf
     from allocsolve.plots.fitted import fits
     from allocsolve.plots.frame import FORMS
     from allocsolve.plots.gantt_chart import gantt
+    from allocsolve.plots.load_bars import loads
     from allocsolve.plots.replications import replication_gantt
     from allocsolve.plots.share_bars import shares
 
-__all__ = ["FORMS", "completion", "ecdf", "fits", "gantt", "replication_gantt", "shares"]
+__all__ = [
+    "FORMS",
+    "assignment",
+    "completion",
+    "ecdf",
+    "fits",
+    "gantt",
+    "loads",
+    "replication_gantt",
+    "shares",
+]
 
 # No module may have the name of a function: once loaded it would hide the function.
 _HOME_OF = {
     "FORMS": "frame",
+    "assignment": "assignments",
     "completion": "completion_laws",
     "ecdf": "distribution",
     "fits": "fitted",
     "gantt": "gantt_chart",
+    "loads": "load_bars",
     "replication_gantt": "replications",
     "shares": "share_bars",
 }

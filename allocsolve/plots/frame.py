@@ -115,8 +115,8 @@ def _page(image: bytes, heading: str) -> bytes:
     ).encode()
 
 
-def dress(axis: Axes, title: str | None = None) -> None:
-    """Give an axis the look of all pictures."""
+def dress(axis: Axes, title: str | None = None, *, pad: float = 12) -> None:
+    """Give an axis the look of all pictures; ``pad`` is the room below the title in points."""
     axis.set_axisbelow(True)
     axis.grid(color=GRID, linewidth=0.7)
     axis.tick_params(which="both", length=0, labelcolor=INK)
@@ -124,4 +124,4 @@ def dress(axis: Axes, title: str | None = None) -> None:
         axis.spines[side].set_visible(False)
     axis.spines["bottom"].set_color("#B8BEC6")
     if title is not None:
-        axis.set_title(title, loc="left", fontsize=11, color=INK, pad=12)
+        axis.set_title(title, loc="left", fontsize=11, color=INK, pad=pad)

@@ -37,6 +37,8 @@ class BoundReport(Record, frozen=True, kw_only=True):
         The best bound, null if there is none or the instance is infeasible.
     reason
         Why the instance has no answer, null if no reason was found.
+    explanation
+        The reason as a sentence, or why there is no bound.
     """
 
     schema: Literal["allocsolve.bound/1"] = "allocsolve.bound/1"

@@ -7,9 +7,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Generic, TypeVar
 
+import msgspec
+
 from allocsolve.models.exact import Number, exact
 from allocsolve.models.result import Reason, Result, Status
-from allocsolve.report.solution import CertificateEntry, ObjectiveEntry, SolutionDocument
+from allocsolve.report.solution import (
+    CertificateEntry,
+    ObjectiveEntry,
+    ObjectiveSettings,
+    SolutionDocument,
+)
 
 __all__ = ["Claim", "claim_of_document", "claim_of_result"]
 
@@ -31,7 +38,7 @@ class Claim(Generic[AnswerT]):
     sense, gap
         Claimed sense (``"min"`` or ``"max"``) and relative gap.
     options
-        The settings of the run, which may be part of what its objective means.
+        The settings of the run and of its objective, which are part of what that means.
     """
 
     answer: AnswerT | None
@@ -51,6 +58,7 @@ def claim_of_document(document: SolutionDocument, answer: AnswerT | None) -> Cla
     objective = document.objective or ObjectiveEntry()
     certificate = document.certificate or CertificateEntry()
     solver = document.solver
+    # Documents of earlier versions tell the settings of the objective among those of the solver.
     options = solver.options if solver is not None and solver.options else {}
     return Claim(
         answer=answer,
@@ -62,8 +70,16 @@ def claim_of_document(document: SolutionDocument, answer: AnswerT | None) -> Cla
         sha256=document.instance.sha256 if document.instance else None,
         sense=objective.sense or None,
         gap=objective.gap,
-        options={name: str(value) for name, value in options.items()},
+        options={name: str(value) for name, value in {**options, **_stated(objective)}.items()},
     )
+
+
+def _stated(objective: ObjectiveEntry) -> dict[str, object]:
+    """Return the settings that a document states of its objective."""
+    if not isinstance(objective.settings, ObjectiveSettings):
+        return {}
+    stated = msgspec.structs.asdict(objective.settings)
+    return {name: value for name, value in stated.items() if value is not None}
 
 
 def claim_of_result(result: Result[AnswerT]) -> Claim[AnswerT]:
@@ -79,7 +95,10 @@ def claim_of_result(result: Result[AnswerT]) -> Claim[AnswerT]:
         sha256=result.instance.sha256,
         sense=objective.sense.value,
         gap=objective.gap,
-        options={name: str(value) for name, value in result.solver.options.items()},
+        options={
+            name: str(value)
+            for name, value in {**result.solver.options, **objective.settings}.items()
+        },
     )
 
 

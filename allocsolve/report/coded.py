@@ -35,6 +35,7 @@ class CodeEntry(Record, frozen=True, kw_only=True):
     family: str = "mds"
     n: int | UnsetType | None = UNSET
     k: int | UnsetType | None = UNSET
+    copies: int | UnsetType | None = UNSET
     stragglers: int | UnsetType | None = UNSET
     messages: int | UnsetType | None = UNSET
     seed: int | UnsetType | None = UNSET
@@ -123,6 +124,7 @@ def _code_entry(code: Code) -> CodeEntry:
         family=code.family,
         n=_present(code.n),
         k=_present(code.k),
+        copies=_present(code.copies),
         stragglers=_present(code.stragglers),
         messages=_present(code.messages),
         seed=_present(code.seed),
@@ -193,6 +195,7 @@ def _code(entry: CodeEntry, path: str) -> Code:
         family=entry.family,
         n=entry.n or None,
         k=entry.k or None,
+        copies=_kept(entry.copies),
         stragglers=_kept(entry.stragglers),
         messages=entry.messages or None,
         seed=_kept(entry.seed),

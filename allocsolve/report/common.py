@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Literal, TypedDict, cast
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from allocsolve.models.exact import exact
 from allocsolve.models.result import Certificate, Result
@@ -13,6 +17,7 @@ from allocsolve.report.solution import (
     CertificateEntry,
     InstanceEntry,
     ObjectiveEntry,
+    ObjectiveSettings,
     SolverEntry,
 )
 
@@ -57,6 +62,7 @@ def common_fields(result: Result[object]) -> CommonFields:
             value=_number(objective.known),
             bound=_number(objective.bound),
             gap=objective.gap,
+            settings=_settings_entry(objective.settings),
         ),
         certificate=_certificate_entry(result.certificate),
         solver=SolverEntry(
@@ -69,6 +75,11 @@ def common_fields(result: Result[object]) -> CommonFields:
         timing={name: round(seconds, 6) for name, seconds in result.timing.items()},
         warnings=list(result.warnings),
     )
+
+
+def _settings_entry(settings: Mapping[str, object]) -> ObjectiveSettings | UnsetType:
+    """Return what the name of the objective leaves open; nothing where that is nothing."""
+    return msgspec.convert(dict(settings), ObjectiveSettings) if settings else UNSET
 
 
 def _number(value: int | float | None) -> Fraction | None:
@@ -84,4 +95,5 @@ def _certificate_entry(certificate: Certificate) -> CertificateEntry:
         tolerance=exact(certificate.tolerance),
         reason=cast("AnyReason | None", reason),
         explanation=None if reason is None else reason.sentence(),
+        kkt_residual=UNSET if certificate.kkt_residual is None else certificate.kkt_residual,
     )

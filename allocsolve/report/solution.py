@@ -6,12 +6,14 @@ may be absent, null or empty.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from allocsolve.models.coded.reason_types import (
     BudgetBelowNeed,
+    DeadlineOutOfReach,
     LoadLimitBelowNeed,
     PartitionOutOfReach,
     StorageBelowNeed,
@@ -37,6 +39,7 @@ __all__ = [
     "DagSolution",
     "InstanceEntry",
     "ObjectiveEntry",
+    "ObjectiveSettings",
     "RobustEntry",
     "ScheduleEntry",
     "SolutionDocument",
@@ -47,6 +50,7 @@ __all__ = [
 
 AnyReason: TypeAlias = (
     BudgetBelowNeed
+    | DeadlineOutOfReach
     | LoadLimitBelowNeed
     | PartitionOutOfReach
     | StorageBelowNeed
@@ -69,24 +73,47 @@ class InstanceEntry(Record, frozen=True, kw_only=True):
     sha256: str | None = None
 
 
+class ObjectiveSettings(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What the name of an objective leaves open; what is left out is as the instance says.
+
+    ``q``, ``deadline`` and ``confidence`` belong to kind ``coded``, the others to ``fair``.
+    """
+
+    alpha: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    equal_split: Literal["best", "proportional"] | None = None
+    split: Literal["equal", "weighted"] | None = None
+    normalise: Literal["equal_split", "none"] | None = None
+    q: float | None = None
+    deadline: float | None = None
+    confidence: float | None = None
+
+
 class ObjectiveEntry(Record, frozen=True, kw_only=True):
-    """Value of the answer and proven bound, in units of the input; null if unknown."""
+    """Value of the answer and proven bound, in units of the input; null if unknown.
+
+    ``settings`` say by what they are measured, where the name of the objective does not.
+    """
 
     name: str | None = None
     sense: Literal["min", "max", ""] | None = None
     value: Number | None = None
     bound: Number | None = None
     gap: float | None = None
+    settings: ObjectiveSettings | UnsetType | None = UNSET
 
 
 class CertificateEntry(Record, frozen=True, kw_only=True):
-    """What was proved, by whom, and whether the independent checker accepted the answer."""
+    """What was proved, by whom, and whether the independent checker accepted the answer.
+
+    ``kkt_residual`` says how far prices and answer are from the conditions of optimality.
+    """
 
     bound_source: str | None = None
     checked: bool | None = None
     tolerance: Number | None = None
     reason: AnyReason | None = None
     explanation: str | None = None
+    kkt_residual: float | UnsetType | None = UNSET
 
 
 class ScheduleEntry(Record, frozen=True, kw_only=True):

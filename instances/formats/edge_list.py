@@ -16,10 +16,9 @@ Lines that begin with ``#`` are comments.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from allocsolve.instances.cells import Cells, Line, column_names, named, quoted, table
 from allocsolve.instances.draft import Draft
 from allocsolve.instances.numerals import Numerals
 from allocsolve.instances.task_graph import (
@@ -31,35 +30,18 @@ from allocsolve.instances.task_graph import (
     task_graph_losses,
     work_texts,
 )
-from allocsolve.instances.text import plural, shorten
+from allocsolve.instances.text import shorten
 from allocsolve.models.dag.problem import DagProblem
 from allocsolve.models.errors import InputError, suggest
 
 __all__ = ["fits", "parse", "render"]
 
 _COLUMNS = ("from", "to", "data", "work")
-_SEPARATORS = (",", ";", "\t")
-
-
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    """A row: text and place (column counted from 1) of each named cell."""
-
-    line: int
-    texts: Mapping[str, str]
-    places: Mapping[str, int]
-
-    def refusal(self, column: str, what: str, allowed: str, remedy: str) -> InputError:
-        """Return the error that points at a column of this row."""
-        return InputError(
-            what, allowed=allowed, remedy=remedy, line=self.line, column=self.places[column]
-        )
 
 
 def fits(text: str) -> bool:
     """Whether the first line names the columns ``from`` and ``to``."""
-    header = next((line for line in text.splitlines() if _has_content(line)), "")
-    names = [cell.strip().lower() for cell in header.split(_separator(header))]
+    names = [name.lower() for name in column_names(text)]
     return "from" in names and "to" in names
 
 
@@ -73,7 +55,7 @@ def parse(text: str) -> Draft:
     """
     vertices: dict[str, Vertex] = {}
     arcs: list[Arc] = []
-    mentioned: dict[str, _Cells] = {}
+    mentioned: dict[str, Cells] = {}
     has_work = False
     for row in _table(text):
         has_work = "work" in row.texts
@@ -89,49 +71,20 @@ def parse(text: str) -> Draft:
     return task_graph_draft(Graph("", list(vertices.values()), arcs))
 
 
-def _has_content(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith("#")
+def _table(text: str) -> Iterator[Cells]:
+    lines = table(text)
+    names = _header(next(lines))
+    for line in lines:
+        row = named(line, names)
+        if not row.texts["from"]:
+            raise row.refusal("from", "the cell 'from' is empty", "the id of a task", "fill it in")
+        yield row
 
 
-def _separator(header: str) -> str:
-    return next((mark for mark in _SEPARATORS if mark in header), ",")
-
-
-def _table(text: str) -> Iterator[_Cells]:
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    numbered = [(i, line) for i, line in enumerate(lines, start=1) if _has_content(line)]
-    if not numbered:
-        raise InputError("the table is empty", allowed="a line of column names", line=1)
-    separator = _separator(numbered[0][1])
-    names = _header(*numbered[0], separator)
-    for number, line in numbered[1:]:
-        yield _cells(number, line, names, separator)
-
-
-def _split(number: int, line: str, separator: str) -> list[tuple[str, int]]:
-    """Return text and place of each cell of a line; blanks within quotes are kept."""
-    ends = f"(?={re.escape(separator)}|$)"
-    cell = re.compile(rf' *"((?:[^"]|"")*)" *{ends}|([^"{re.escape(separator)}]*){ends}')
-    found, place = [], 0
-    while place <= len(line):
-        match = cell.match(line, place)
-        if match is None:
-            raise InputError(
-                "the line cannot be split into cells here",
-                allowed='cells, or cells in double quotes with "" for a quote',
-                remedy="close the quotes, or write a quote twice",
-                line=number,
-                column=place + 1,
-            )
-        text = match[2].strip() if match[1] is None else match[1].replace('""', '"')
-        found.append((text, place + 1))
-        place = match.end() + 1
-    return found
-
-
-def _header(number: int, line: str, separator: str) -> list[str]:
+def _header(line: Line) -> list[str]:
     names: list[str] = []
-    for cell, place in _split(number, line, separator):
+    number, cells = line
+    for cell, place in cells:
         name = cell.lower()
         if name not in _COLUMNS or name in names:
             what = "comes twice" if name in names else f"is unknown{suggest(name, _COLUMNS)}"
@@ -154,24 +107,7 @@ def _header(number: int, line: str, separator: str) -> list[str]:
     return names
 
 
-def _cells(number: int, line: str, names: list[str], separator: str) -> _Cells:
-    cells = _split(number, line, separator)
-    if len(cells) != len(names):
-        raise InputError(
-            f"the row has {plural(len(cells), 'cell')}, the first line has "
-            f"{plural(len(names), 'column')}",
-            allowed=f"exactly {plural(len(names), 'cell')}, empty ones included",
-            remedy="complete the row, or quote cells that hold the separator",
-            line=number,
-        )
-    texts = {name: cell for name, (cell, _) in zip(names, cells, strict=True)}
-    row = _Cells(number, texts, {n: place for n, (_, place) in zip(names, cells, strict=True)})
-    if not texts["from"]:
-        raise row.refusal("from", "the cell 'from' is empty", "the id of a task", "fill it in")
-    return row
-
-
-def _vertex(row: _Cells, known: Mapping[str, Vertex]) -> Vertex:
+def _vertex(row: Cells, known: Mapping[str, Vertex]) -> Vertex:
     key = row.texts["from"]
     if key in known:
         raise row.refusal(
@@ -196,7 +132,7 @@ def _vertex(row: _Cells, known: Mapping[str, Vertex]) -> Vertex:
     return Vertex(key, row.line, attributes, row.places.get("work"))
 
 
-def _arc(row: _Cells) -> Arc:
+def _arc(row: Cells) -> Arc:
     source, target = row.texts["from"], row.texts["to"]
     if row.texts.get("work"):
         raise row.refusal(
@@ -210,7 +146,7 @@ def _arc(row: _Cells) -> Arc:
     return Arc(source, target, row.line, attributes, row.places.get("data"))
 
 
-def _unlisted(key: str, row: _Cells, has_work: bool) -> Vertex:
+def _unlisted(key: str, row: Cells, has_work: bool) -> Vertex:
     """Return a task that only edges name; without a column of work that is enough."""
     if has_work:
         column = "from" if row.texts["from"] == key else "to"
@@ -235,14 +171,7 @@ def render(problem: DagProblem) -> tuple[str, list[str]]:
     numerals = Numerals()
     text = [",".join(_COLUMNS)]
     for task, work in zip(problem.tasks, work_texts(problem, numerals), strict=True):
-        text.append(f"{_quoted(task.id)},,,{work}")
+        text.append(f"{quoted(task.id)},,,{work}")
     for source, target, data in data_texts(problem, numerals):
-        text.append(f"{_quoted(source)},{_quoted(target)},{data},")
+        text.append(f"{quoted(source)},{quoted(target)},{data},")
     return "\n".join(text) + "\n", losses + numerals.losses()
-
-
-def _quoted(cell: str) -> str:
-    """Return a cell, in quotes if it would be read otherwise without."""
-    if cell == cell.strip() and not re.search(r'[,"#]', cell):
-        return cell
-    return '"' + cell.replace('"', '""') + '"'

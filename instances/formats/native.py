@@ -72,14 +72,25 @@ def decode(raw: object) -> Document:
     record = kind_named(raw["kind"]).record()
     try:
         with suppress(msgspec.ValidationError):
-            # Numbers that come again in a large document share one fraction.
-            shared = cast("_Hook", lru_cache(maxsize=2**16, typed=True)(_number))
-            return cast("Document", msgspec.convert(raw, record, dec_hook=shared))
+            return cast("Document", msgspec.convert(raw, record, dec_hook=_sharing()))
         return cast("Document", msgspec.convert(raw, record, dec_hook=_number))
     except msgspec.ValidationError as error:
         raise _explain(str(error), raw, record) from None
     except RecursionError:
         raise InputError("the document is nested too deeply", path="$") from None
+
+
+def _sharing() -> _Hook:
+    """Return the decode hook for large documents: whole numbers that come again are shared.
+
+    Most decimals come once, and a table of them costs more than it spares.
+    """
+    shared = cast("_Hook", lru_cache(maxsize=2**16, typed=True)(_number))
+
+    def number(target: type, value: object) -> Fraction:
+        return exact(value) if type(value) is Decimal else shared(target, value)
+
+    return number
 
 
 def _require(raw: dict[str, object], field: str, allowed: tuple[str, ...]) -> None:
@@ -128,6 +139,15 @@ def _explain(message: str, raw: dict[str, object], record: type[msgspec.Struct])
             remedy="write it in quotes",
             path=path_text(steps),
         )
+    if text.startswith("Expected `int`") and isinstance(_value(raw, steps), Decimal):
+        return InputError(
+            f"{prefix}{steps[-1]} {_shown(_value(raw, steps))} is not a whole number",
+            allowed="a whole number",
+            remedy=f"correct {steps[-1]}",
+            path=path_text(steps),
+        )
+    if text.startswith("Invalid"):
+        return _not_a_choice(prefix, raw, record, steps)
     fields = _fields_at(record, steps)
     return InputError(
         f"{prefix}{_field(steps)}{_lower(text)}{_did_you_mean(text, fields)}",
@@ -148,6 +168,32 @@ def _not_a_number(prefix: str, raw: object, steps: Steps) -> InputError:
     )
 
 
+def _not_a_choice(
+    prefix: str, raw: object, record: type[msgspec.Struct], steps: Steps
+) -> InputError:
+    """Return the error of a word that stands where only some words may."""
+    words, value = _words_at(record, steps), _value(raw, steps)
+    hint = suggest(value, words) if isinstance(value, str) else ""
+    return InputError(
+        f"{prefix}{steps[-1]} {_shown(value)} is not known{hint}",
+        allowed=" or ".join(f'"{word}"' for word in words) or None,
+        remedy=f"correct {steps[-1]}",
+        path=path_text(steps),
+    )
+
+
+def _words_at(record: type[msgspec.Struct], steps: Steps) -> list[str]:
+    """Return the words that may stand at a place: of a choice, or the tags of records."""
+    place = _type_at(record, steps)
+    if place is not None:
+        found = [k for k in _alternatives(place) if isinstance(k, msgspec.inspect.LiteralType)]
+        return [str(value) for kind in found for value in kind.values]
+    owner_type = _type_at(record, steps[:-1])
+    kinds = () if owner_type is None else _alternatives(owner_type)
+    structs = [kind for kind in kinds if isinstance(kind, msgspec.inspect.StructType)]
+    return [str(kind.tag) for kind in structs if kind.tag_field == steps[-1]]
+
+
 def _fault(value: object) -> str:
     whole = isinstance(value, int) and not isinstance(value, bool)
     if whole or (isinstance(value, Decimal) and value.is_finite()):
@@ -159,6 +205,8 @@ def _last_name(steps: Steps) -> str:
     names = [step for step in steps if isinstance(step, str)]
     if names and steps[0] == "durations" and len(steps) == 3:
         return f"duration on node '{names[-1]}'"
+    if names[-2:-1] in (["throughput"], ["demand"]) and steps[0] in ("jobs", "pairs"):
+        return f"{names[-2]} on type '{names[-1]}'"
     return names[-1] if names else "value"
 
 
@@ -172,11 +220,17 @@ def _lower(text: str) -> str:
 
 def _fields_at(record: type[msgspec.Struct], steps: Steps) -> list[str]:
     """Return the fields of the record that stands at a place of the document, none elsewhere."""
+    place = _type_at(record, steps)
+    found = None if place is None else _struct(place)
+    return [] if found is None else [field.encode_name for field in found.fields]
+
+
+def _type_at(record: type[msgspec.Struct], steps: Steps) -> msgspec.inspect.Type | None:
+    """Return the type that stands at a place of the document, None if there is none."""
     place: msgspec.inspect.Type | None = msgspec.inspect.type_info(record)
     for step in steps:
         place = None if place is None else _inner(place, step)
-    found = None if place is None else _struct(place)
-    return [] if found is None else [field.encode_name for field in found.fields]
+    return place
 
 
 def _inner(place: msgspec.inspect.Type, step: str | int) -> msgspec.inspect.Type | None:

@@ -29,6 +29,9 @@ Build: TypeAlias = Callable[[Draw, int, Values], CodedProblem]
 _MOST_NODES = 100_000
 _RATES = (0.5, 1.0, 2.0, 4.0, 8.0)
 
+_SIZES = (1, 2, 4, 8)
+"""Speeds of rented machines, and their prices by the unit of load in the same ratio."""
+
 _ROWS = Setting("rows", 100, 1, 10**6, "rows that have to arrive")
 _STORAGE = Setting(
     "storage", 0.0, 0, 10**6, "storage of a node over its equal share of the rows; 0: no limit"
@@ -91,6 +94,44 @@ def _heavy(draw: Draw, nodes: int, values: Values) -> CodedProblem:
     held, shape = _storage(values, nodes), values.number("shape")
     laws = [Law(law="pareto", shape=shape, scale=draw.integer(20, 200) / 100) for _ in range(nodes)]
     return CodedProblem(task=_task(values), nodes=_nodes(laws, held))
+
+
+def _weibull(draw: Draw, nodes: int, values: Values) -> CodedProblem:
+    """Draw Weibull nodes, whose tails are heavier than exponential ones for shapes below 1."""
+    held, shape = _storage(values, nodes), values.number("shape")
+    laws = [
+        Law(
+            law="weibull",
+            shape=shape,
+            scale=draw.integer(50, 200) / 100,
+            shift=draw.integer(0, 50) / 100,
+        )
+        for _ in range(nodes)
+    ]
+    return CodedProblem(task=_task(values), nodes=_nodes(laws, held))
+
+
+def _rented(draw: Draw, nodes: int, values: Values) -> CodedProblem:
+    """Draw virtual machines of four sizes, with the laws that are fitted to rented ones.
+
+    Such fits are shifted exponential with most of the time constant; a machine is up to a
+    quarter slower or faster than its size promises, and one whose host is crowded is slower by
+    a factor all the time, which no draw of its law shows.
+    """
+    held, steady = _storage(values, nodes), values.number("steady")
+    laws, prices = [], []
+    for _ in range(nodes):
+        size = draw.choice(_SIZES)
+        mean = draw.integer(75, 125) / 100 / size
+        crowded = draw.chance(values.number("probability"))
+        mean *= values.number("slowdown") if crowded else 1.0
+        laws.append(_shifted(steady * mean, 1 / ((1 - steady) * mean)))
+        prices.append(size)
+    machines = [
+        Node(id=f"w{i}", runtime=law, storage=held, cost=price)
+        for i, (law, price) in enumerate(zip(laws, prices, strict=True))
+    ]
+    return CodedProblem(task=_task(values), nodes=machines)
 
 
 def _scenarios(draw: Draw, nodes: int, values: Values) -> CodedProblem:
@@ -182,6 +223,24 @@ CODED_FAMILIES: Mapping[str, CodedFamily] = MappingProxyType(
                 "matrix times vector on Pareto nodes",
                 (_ROWS, Setting("shape", 2.0, 0.01, 100, "shape of the laws"), _STORAGE),
                 _heavy,
+            ),
+            CodedFamily(
+                "weibull",
+                "matrix times vector on shifted Weibull nodes",
+                (_ROWS, Setting("shape", 0.7, 0.05, 100, "shape of the laws"), _STORAGE),
+                _weibull,
+            ),
+            CodedFamily(
+                "rented",
+                "matrix times vector on virtual machines of four sizes, some on crowded hosts",
+                (
+                    _ROWS,
+                    Setting("steady", 0.8, 0, 0.999, "constant part of the mean time"),
+                    _SLOWDOWN,
+                    _SHARE,
+                    _STORAGE,
+                ),
+                _rented,
             ),
             CodedFamily(
                 "racks",

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
+import msgspec
+
 from allocsolve.instances.generators.draw import Draw
 from allocsolve.instances.generators.settings import Setting, Value, Values, read_settings
 from allocsolve.models.errors import UsageError, suggest
-from allocsolve.models.fair.data import Job, ResourceType
+from allocsolve.models.fair.data import Goal, Job, ResourceType
 from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.fair.split import equal_split
 
 __all__ = ["FAIR_FAMILIES", "FairFamily", "generate_fair"]
 
@@ -56,6 +60,57 @@ def _cluster(draw: Draw, jobs: int, values: Values) -> FairProblem:
     )
 
 
+def _kinds(draw: Draw, jobs: int, values: Values) -> FairProblem:
+    """Draw jobs of a few kinds, as a table of measured throughputs gives them."""
+    types = [f"type{j}" for j in range(values.integer("types"))]
+    kinds = [
+        Job(
+            id=f"kind{k}",
+            throughput={
+                token: (j + 1) * draw.integer(1, 1000) / 1000 for j, token in enumerate(types)
+            },
+            gang=draw.choice((1, 2, 4)),
+            weight=draw.integer(1, values.integer("max_weight")),
+            remaining=draw.integer(1, 100),
+        )
+        for k in range(values.integer("kinds"))
+    ]
+    found = [msgspec.structs.replace(draw.choice(kinds), id=f"job{i}") for i in range(jobs)]
+    count = _stock(found, values)
+    return FairProblem(
+        types=[ResourceType(id=token, count=count, cost=j + 1) for j, token in enumerate(types)],
+        jobs=found,
+        name=f"kinds_{jobs}",
+    )
+
+
+def _deadlines(draw: Draw, jobs: int, values: Values) -> FairProblem:
+    """Draw a cluster whose jobs have to be done by deadlines that the equal split meets."""
+    problem = _cluster(draw, jobs, values)
+    pace = equal_split(problem.arrays).tolist()
+    most = values.number("slack")
+    return problem.replace(
+        jobs=[
+            msgspec.structs.replace(
+                job, deadline=math.ceil(float(job.remaining or 0) / own * _slack(draw, most))
+            )
+            for job, own in zip(problem.jobs, pace, strict=True)
+        ],
+        name=f"deadlines_{jobs}",
+        objective=Goal(name="cost"),
+    )
+
+
+def _slack(draw: Draw, most: float) -> float:
+    return 1 + (most - 1) * draw.integer(0, 1000) / 1000
+
+
+def _stock(jobs: Sequence[Job], values: Values) -> int:
+    """Return the units of each type at the load that is asked for."""
+    gangs = sum(int(job.gang) for job in jobs)
+    return max(1, round(gangs / values.number("load") / values.integer("types")))
+
+
 FAIR_FAMILIES: Mapping[str, FairFamily] = MappingProxyType(
     {
         "cluster": FairFamily(
@@ -63,7 +118,24 @@ FAIR_FAMILIES: Mapping[str, FairFamily] = MappingProxyType(
             "jobs on a cluster whose types are scarce (load above 1) or not",
             (_TYPES, _LOAD, _WEIGHTS),
             _cluster,
-        )
+        ),
+        "kinds": FairFamily(
+            "kinds",
+            "jobs of a few kinds, equal in everything but their names",
+            (_TYPES, _LOAD, _WEIGHTS, Setting("kinds", 20, 1, 10_000, "kinds of jobs")),
+            _kinds,
+        ),
+        "deadlines": FairFamily(
+            "deadlines",
+            "a cluster with deadlines that the equal split meets, to be kept at least cost",
+            (
+                _TYPES,
+                _LOAD,
+                _WEIGHTS,
+                Setting("slack", 3.0, 1, 1000, "largest deadline over the time of the equal split"),
+            ),
+            _deadlines,
+        ),
     }
 )
 """Every family by name."""

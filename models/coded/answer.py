@@ -26,7 +26,10 @@ class Code:
         ``"mds"`` is any code in which every k coded units decode.
     n, k
         Coded units in all and those that suffice, or for ``replication`` and
-        ``fractional_repetition`` the number of groups as k; None follows from the answer.
+        ``fractional_repetition`` the number of groups as k; None follows from the answer. For
+        ``approximate`` k is the number of nodes that are waited for.
+    copies
+        ``approximate``: the least number of nodes that a partition is on.
     stragglers, messages, seed
         Further parameters, None where the family has none.
     points
@@ -38,6 +41,7 @@ class Code:
     family: str = "mds"
     n: int | None = None
     k: int | None = None
+    copies: int | None = None
     stragglers: int | None = None
     messages: int | None = None
     seed: int | None = None

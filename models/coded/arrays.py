@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -26,8 +27,8 @@ class CodedArrays:
         float64 (n,), in units of the input.
     capacity
         float64 (n,), the largest load of a node: its storage, rounded down where loads are
-        whole; no more than the partitions that it may hold; at most 1 for elastic tasks; 0 for
-        a dead node; infinite without a limit.
+        whole; no more than the partitions that it may hold; at most 1 (or the blocks that it
+        holds) for elastic tasks; 0 for a dead node; infinite without a limit.
     group
         int64 (n,), nodes of equal number straggle together; -1 for a node on its own.
     holds
@@ -100,7 +101,10 @@ def _capacity(data: CodedData, node: Node) -> float:
     if not exact(node.speed):
         return 0.0
     if isinstance(data.task, Elastic):
-        return float(min(storage, 1))
+        share = Fraction(1)
+        if node.holds is not None and data.task.partitions:
+            share = Fraction(len(node.holds), data.task.partitions)
+        return float(min(storage, share))
     if isinstance(data.task, Gradient):
         held = data.task.partitions if node.holds is None else len(node.holds)
         storage = min(storage, held)
@@ -118,9 +122,11 @@ def _groups(data: CodedData) -> IntArray:
 
 
 def _holds(data: CodedData) -> BoolArray | None:
-    if not isinstance(data.task, Gradient) or all(node.holds is None for node in data.nodes):
+    if not isinstance(data.task, Gradient | Elastic):
         return None
-    parts = data.task.partitions
+    if all(node.holds is None for node in data.nodes):
+        return None
+    parts = data.task.partitions or 1
     table = np.ones((len(data.nodes), parts), dtype=np.bool_)
     for i, node in enumerate(data.nodes):
         if node.holds is not None:

@@ -30,7 +30,15 @@ from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.rules import hcmm_loads, load_balanced
 
-__all__ = ["FACTORS", "RULES", "Loads", "batch_numbers", "candidates", "replicated"]
+__all__ = [
+    "FACTORS",
+    "RULES",
+    "Loads",
+    "batch_numbers",
+    "candidates",
+    "most_batches",
+    "replicated",
+]
 
 Loads: TypeAlias = tuple[int, ...]
 
@@ -135,10 +143,21 @@ def _snake(place: int, blocks: int) -> int:
     return within if turn % 2 == 0 else blocks - 1 - within
 
 
+def most_batches(problem: CodedProblem, units: int) -> int:
+    """Return the largest number of batches that an answer may have: none of them is empty.
+
+    Parameters
+    ----------
+    units
+        Largest load of a node.
+    """
+    limit = problem.limits.batches
+    return units if limit == "free" else min(limit, units)
+
+
 def batch_numbers(problem: CodedProblem, largest: int) -> Sequence[int]:
     """Return the numbers of batches that are worth a try, rising."""
-    limit = problem.limits.batches
-    most = largest if limit == "free" else min(limit, largest)
+    most = most_batches(problem, largest)
     if not problem.arrays.message.any():
         return sorted({1, most})
     found = {1, most}

@@ -6,6 +6,10 @@ to P are realised by laying them end to end around a circle of length 1: each po
 exactly P different nodes, and n loads cut the circle at no more than n points (the rule of
 McNaughton, Management Science 6, 1959; it needs no more pieces than the filling algorithm).
 All numbers are exact fractions.
+
+Where the matrix is stored in blocks that not all nodes hold, the parts of the blocks come from a
+linear program (:mod:`allocsolve.solvers.coded.piece_program`), and each block is cut by the same
+rule.
 """
 
 from __future__ import annotations
@@ -13,17 +17,80 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from allocsolve.models.coded.answer import CodedAnswer, Piece
-from allocsolve.models.coded.baselines_gradient import mean_times
 from allocsolve.models.coded.data import Elastic
 from allocsolve.models.coded.facts import Facts
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.thresholds import needed_units
+from allocsolve.models.coded.worst import mean_times
 from allocsolve.models.exact import exact
 
-__all__ = ["elastic_answer", "equal_loads", "pieces_of", "water_filled"]
+__all__ = [
+    "ElasticJob",
+    "blocks_answer",
+    "elastic_answer",
+    "equal_loads",
+    "equal_parts",
+    "pieces_of",
+    "water_filled",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class ElasticJob:
+    """An elastic job on stored blocks; lists over nodes, exact numbers.
+
+    Attributes
+    ----------
+    copies
+        Nodes that compute each point of each block.
+    blocks
+        Number of blocks of equal size.
+    holders
+        Nodes that hold each block and can work.
+    begin, unit
+        When a node has sent an empty load, and its time for the whole matrix.
+    caps, cost
+        Largest load, and price of the whole matrix.
+    budget
+        Largest cost, None without a limit.
+    """
+
+    copies: int
+    blocks: int
+    holders: tuple[tuple[int, ...], ...]
+    begin: tuple[Fraction, ...]
+    unit: tuple[Fraction, ...]
+    caps: tuple[Fraction, ...]
+    cost: tuple[Fraction, ...]
+    budget: Fraction | None
+
+    @classmethod
+    def of(cls, problem: CodedProblem) -> ElasticJob:
+        """Return the job of a problem; without blocks the matrix is one."""
+        task, budget = problem.task, problem.limits.budget
+        assert isinstance(task, Elastic)
+        begin, unit = _times(problem)
+        caps, blocks = _caps(problem), task.partitions or 1
+        able = [i for i, cap in enumerate(caps) if cap > 0]
+        held = [None if node.holds is None else set(node.holds) for node in problem.nodes]
+        holders = tuple(
+            tuple(i for i in able if (mine := held[i]) is None or block in mine)
+            for block in range(blocks)
+        )
+        return cls(
+            copies=needed_units(task),
+            blocks=blocks,
+            holders=holders,
+            begin=tuple(begin),
+            unit=tuple(unit),
+            caps=tuple(caps),
+            cost=tuple(exact(node.cost) for node in problem.nodes),
+            budget=None if budget is None else exact(budget),
+        )
 
 
 def water_filled(problem: CodedProblem) -> tuple[list[Fraction], Fraction] | None:
@@ -84,6 +151,40 @@ def equal_loads(problem: CodedProblem) -> list[Fraction] | None:
     loads = [share if exact(node.speed) > 0 else Fraction(0) for node in problem.nodes]
     fits = share <= 1 and all(load <= cap for load, cap in zip(loads, caps, strict=True))
     return loads if alive and fits else None
+
+
+def equal_parts(job: ElasticJob) -> list[list[Fraction]] | None:
+    """Return the same part of a block for all its holders; None if they are too few."""
+    parts = [[Fraction(0)] * len(job.caps) for _ in range(job.blocks)]
+    for mine, held in zip(parts, job.holders, strict=True):
+        if len(held) < job.copies:
+            return None
+        for node in held:
+            mine[node] = Fraction(job.copies, len(held))
+    loads = [sum(column, Fraction(0)) / job.blocks for column in zip(*parts, strict=True)]
+    fits = all(load <= cap for load, cap in zip(loads, job.caps, strict=True))
+    return parts if fits else None
+
+
+def blocks_answer(problem: CodedProblem, parts: Sequence[Sequence[Fraction]]) -> CodedAnswer:
+    """Return parts of blocks as an answer, each block cut into pieces.
+
+    Parameters
+    ----------
+    parts
+        ``parts[g][n]`` in [0, 1]: how much of block g node n computes; for every block they
+        add up to the nodes of each piece.
+    """
+    names, count = [node.id for node in problem.nodes], len(parts)
+    pieces = [
+        Piece(piece.size / count, piece.nodes) for mine in parts for piece in pieces_of(names, mine)
+    ]
+    loads = (sum(column, Fraction(0)) / count for column in zip(*parts, strict=True))
+    return CodedAnswer(
+        loads=tuple(loads),
+        batches=None if problem.limits.batches == 1 else 1,
+        pieces=tuple(pieces),
+    )
 
 
 def elastic_answer(problem: CodedProblem, loads: Sequence[Fraction]) -> CodedAnswer:

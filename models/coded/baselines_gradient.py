@@ -13,8 +13,8 @@ of at least s + 1 nodes with the same partitions, here nodes of similar speed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TypeAlias
@@ -23,14 +23,14 @@ import numpy as np
 
 from allocsolve.models.arrays import FloatArray
 from allocsolve.models.coded.answer import Code, CodedAnswer
+from allocsolve.models.coded.costs import keeps_totals
 from allocsolve.models.coded.data import Gradient
 from allocsolve.models.coded.placing import arcs, flow_placement
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.thresholds import needed_units
-from allocsolve.models.coded.value import load_cost
-from allocsolve.models.exact import exact
+from allocsolve.models.coded.thresholds import APPROXIMATE, needed_units
+from allocsolve.models.coded.worst import mean_times
 
-__all__ = ["GRADIENT_RULES", "GradientJob", "Parts", "mean_times"]
+__all__ = ["GRADIENT_RULES", "GradientJob", "Parts"]
 
 Parts: TypeAlias = Sequence[Sequence[int]]
 
@@ -53,18 +53,29 @@ class GradientJob:
         self.copies = needed_units(problem.task)
         self.caps = [int(cap) for cap in problem.arrays.capacity.tolist()]
         arrays, times = problem.arrays, mean_times(problem)
-        with np.errstate(divide="ignore"):
-            self._unit = np.where(arrays.speed > 0, times / arrays.speed, np.inf)
-        self._start = arrays.startup + arrays.message / self.task.messages
-        self._draw = times
+        self._start = (arrays.startup + arrays.message / self.task.messages).tolist()
+        if problem.scaling == "additive":
+            self._unit, self._draw = arrays.row_time.tolist(), times.tolist()
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                unit = np.where(arrays.speed > 0, times / arrays.speed, np.inf)
+            self._unit, self._draw = unit.tolist(), [0.0] * len(times)
 
     def time(self, node: int, load: int) -> float:
         """Return the mean time of a node for a load."""
-        start = float(self._start[node])
-        if self.problem.scaling == "additive":
-            draw = float(self._draw[node])
-            return start + load * float(self.problem.arrays.row_time[node]) + draw
-        return start + load * float(self._unit[node])
+        return float(self._start[node] + load * self._unit[node] + self._draw[node])
+
+    def times(self) -> FloatArray:
+        """Return all times at which a node completes a partition, rising, float64 (k,).
+
+        The last one is infinite if a node has no mean: then it may take all that it can hold.
+        """
+        found = [np.zeros(0)]
+        for i, cap in enumerate(self.caps):
+            # As in `time`, to the last bit: what is found here is compared with it.
+            loads = np.arange(1, cap + 1)
+            found.append(self._start[i] + loads * self._unit[i] + self._draw[i])
+        return np.unique(np.concatenate(found))
 
     def most(self, time: float) -> list[int]:
         """Return how many partitions each node can work through within a time."""
@@ -115,35 +126,26 @@ class GradientJob:
         """Return a code with the parameters of the task."""
         return Code(family, stragglers=self.task.stragglers, messages=self.task.messages)
 
+    def approximate(self, parts: Parts, copies: int, awaited: int) -> CodedAnswer:
+        """Return groups as an answer that waits for some of their results."""
+        code = Code(APPROXIMATE, k=awaited, copies=copies, stragglers=self.task.stragglers)
+        return replace(self.answer(parts, APPROXIMATE), code=code)
+
     def allows(self, answer: CodedAnswer) -> bool:
         """Whether the loads keep the limits of all nodes together."""
-        limits, total = self.problem.limits, sum(answer.loads)
-        if limits.total_load is not None and total > exact(limits.total_load):
-            return False
-        return limits.budget is None or load_cost(self.problem, answer) <= exact(limits.budget)
-
-
-def mean_times(problem: CodedProblem) -> FloatArray:
-    """Return the mean time of each node per unit of load, float64 (n,)."""
-    scenarios = problem.arrays.scenarios
-    if scenarios is not None:
-        return np.asarray(scenarios.mean(axis=0))
-    return np.array([law.mean() for law in problem.arrays.laws])
+        return keeps_totals(self.problem, answer)
 
 
 def _aware(job: GradientJob) -> Iterator[CodedAnswer]:
     """Yield the answer of least worst time, by bisection over the times that can be it."""
-    times = sorted(
-        {job.time(i, load) for i, cap in enumerate(job.caps) for load in range(1, cap + 1)}
-    )
-    times = [time for time in times if time < math.inf]
+    times = job.times()
     low, high = 0, len(times)
     while low < high:
         middle = (low + high) // 2
-        enough = _fits(job, times[middle])
+        enough = _fits(job, float(times[middle]))
         low, high = (low, middle) if enough else (middle + 1, high)
     if low < len(times):
-        parts = job.place(job.most(times[low]))
+        parts = job.place(job.most(float(times[low])))
         assert parts is not None
         yield job.answer(parts, "heterogeneity_aware")
 

@@ -5,6 +5,8 @@ A *ceiling* bounds P(T <= t) from above for all loads at once. Integrated, ``E[T
 
 * Independent nodes that send one result each: the *adaptive* ceiling. If every load could be
   chosen after seeing what arrived from the nodes before, P(T <= t) would be a dynamic program.
+  Nodes are asked in blocks, whose loads are fixed together, as large as there is time for: less
+  is seen, and the ceiling is lower.
 * Everything else: the *rateless* ceiling. By t a node has returned no more than the rows that it
   can have worked through by then, whatever its load and batches.
 
@@ -16,19 +18,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray, integers
 from allocsolve.models.coded.arrivals import Arrivals
-from allocsolve.models.coded.bounds_kernels import adaptive_values
+from allocsolve.models.coded.bounds_kernels import adaptive_values, block_ceiling
 from allocsolve.models.coded.domain import Domain
+from allocsolve.models.coded.law_arrays import array_survival
 from allocsolve.models.coded.law_kernels import threshold_survival
-from allocsolve.models.coded.law_terms import terms_of
+from allocsolve.models.coded.law_terms import Terms, terms_of
 from allocsolve.models.coded.load_columns import LoadColumns
 from allocsolve.models.coded.load_kernels import Table
 from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.kernels import runs_plain
 from allocsolve.models.laws_base import vector
 
 __all__ = ["Adaptive", "Ceiling", "Rateless", "ceiling_of", "lower_mean", "lower_quantile"]
@@ -36,24 +40,48 @@ __all__ = ["Adaptive", "Ceiling", "Rateless", "ceiling_of", "lower_mean", "lower
 _STEPS = 1e9
 """Steps of compiled loops that a bound may take; the work is counted in larger units beyond."""
 
+_BLOCKS = 1e9
+"""Steps that blocks of nodes may take for all times of a bound."""
+
+_HORIZON = 3.0
+"""Times up to which loads may be of use, in parts of that in which all nodes together are done."""
+
+_MOST_STAIRS = 1000
+
+_TURNS = 8
+"""Turns in which times are looked at, so that a bound that is cut short is known everywhere."""
+
 _POINTS = 200
-_CHUNK = 1.5e6
+"""Times of a lower sum, about."""
+
+_CHUNK = 5e7
+"""Steps of compiled loops between two looks at the limits."""
+
 _PRICES = (0.25, 0.5, 1.0, 2.0)
+"""What a whole limit is worth as a probability; of the bounds the lowest counts."""
+
 _ROUNDING = 1e-12
+"""By so much a bound is weaker than computed."""
 
 
 class Ceiling(ABC):
     """An upper bound of P(T <= t) for all loads at once."""
 
     name: str
+    together: int
+    """Times that are done in about a tenth of a second."""
+
+    stairs: FloatArray | None
+    """float64, all times at which something can arrive, from 0 on, if these are so few that
+    sums over them are exact; else None."""
 
     @abstractmethod
     def reach(self, times: FloatArray) -> FloatArray:
-        """Return the bound at each time, float64 (times,); it does not fall with t."""
+        """Return the bound at each time, float64 (times,)."""
 
 
 class Adaptive(Ceiling):
-    """Loads that may depend on what arrived before; fast nodes are asked first."""
+    """Loads that may depend on what earlier blocks of nodes sent; fast nodes are asked first."""
 
     name = "adaptive loads"
 
@@ -63,11 +91,18 @@ class Adaptive(Ceiling):
         # Nodes of a class stand side by side.
         order = np.lexsort((np.arange(len(domain.caps)), columns.class_of, domain.times))
         self.order = integers(order.tolist())
-        self.unit = _unit(len(domain.caps) * domain.need * top / 2 * points)
+        useful = _useful(columns, domain)
+        self.unit = _unit(useful * domain.need * points)
+        blocks = 0.0 if runs_plain(block_ceiling) else _BLOCKS / max(points, 1)
+        self.effort = blocks / len(domain.caps)
+        """Steps that a block of nodes may take at each time."""
+        steps_of_a_time = blocks + useful * domain.need / self.unit**2
+        self.together = max(1, int(_CHUNK / steps_of_a_time))
         self.need = -(-domain.need // self.unit)
         self.caps = integers((-(-domain.caps[order] // self.unit)).tolist())
         self.class_of = integers(columns.class_of[order].tolist())
         self._columns = columns
+        self.stairs = _stairs(columns.terms)
         used = np.arange(0, top, self.unit)
         self._used = (columns.first[:, 1:2] + used).ravel()
         steps = np.concatenate([[0], np.arange(len(used) + 1)])
@@ -80,8 +115,8 @@ class Adaptive(Ceiling):
 
     def table(self, times: FloatArray) -> Table:
         """Return the loads that are counted, at some times."""
-        late = np.ascontiguousarray(self._columns.late(times)[:, self._used])
-        return Table(late, np.ones(late.shape[1], np.int64), self.first, self.class_of)
+        late = self._columns.late(times)[:, self._used]
+        return Table.of(late, np.ones(late.shape[1], np.int64), self.first, self.class_of)
 
     def values(self, times: FloatArray, price: FloatArray | None = None) -> FloatArray:
         """Return the values of the dynamic program, float64 (times, n + 1, need + 1)."""
@@ -98,15 +133,12 @@ class Adaptive(Ceiling):
 
     def reach(self, times: FloatArray) -> FloatArray:
         """Return the bound; limits of the total load and of the cost enter as prices."""
-        step = max(1, int(_CHUNK / ((len(self.caps) + 1) * (self.need + 1))))
-        found = np.ones(len(times))
-        for k in range(0, len(times), step):
-            part = times[k : k + step]
-            best = self.values(part)[:, 0, self.need]
-            for price, offset in self.prices:
-                best = np.minimum(best, self.values(part, price)[:, 0, self.need] + offset)
-            found[k : k + step] = best
-        return np.minimum(found, 1.0)
+        best, nodes = np.ones(len(times)), len(self.caps)
+        table, found = self.table(times), np.empty(len(times))
+        for price, offset in [(np.zeros(nodes), 0.0), *self.prices]:
+            block_ceiling(table, self.caps, price, self.need, self.effort, found)
+            best = np.minimum(best, found + offset)
+        return best
 
     def least_cost(self, time: float, confidence: float, prices: FloatArray) -> float:
         """Return a lower bound of the cost of loads that are complete by a time surely enough.
@@ -120,6 +152,20 @@ class Adaptive(Ceiling):
                 value = self.values(np.array([time]), prices / height)[0, 0, self.need]
                 best = max(best, height * (confidence - float(value)))
         return best
+
+
+def _stairs(terms: Terms) -> FloatArray | None:
+    corners = terms.corners
+    return corners if terms.atoms == "all" and len(corners) <= _MOST_STAIRS else None
+
+
+def _useful(columns: LoadColumns, domain: Domain) -> float:
+    """Return the number of loads, of all nodes together, that may arrive in time."""
+    pace = float((1.0 / np.maximum(domain.times, 1e-300)).sum())
+    horizon = np.array([_HORIZON * domain.need / max(pace, 1e-300)])
+    late = columns.late(horizon)[0].reshape(len(columns.first), -1)
+    tops = (late < 1.0).sum(axis=1)[columns.class_of]
+    return float(np.minimum(tops, domain.caps).sum())
 
 
 def _unit(steps: float) -> int:
@@ -161,19 +207,22 @@ class Rateless(Ceiling):
         order = np.lexsort((number, node, _sources(problem)[node]))
         node, done = node[order], number[order] * self._unit + 1
         self._terms = terms_of(problem, _rows(problem, node, done))
+        self.stairs = _stairs(self._terms)
         source = _sources(problem)[node]
         starts = np.flatnonzero(np.concatenate([[True], np.diff(source) != 0]))
-        self._first = integers([*starts.tolist(), len(node)])
+        self._first = np.array([*starts.tolist(), len(node)], dtype=np.int64)
         self._weight = np.ones(len(node), np.int64)
         self._need = -(-domain.need // self._unit)
+        self.together = max(1, int(_CHUNK / max(1.0, 2.0 * len(node) * self._need)))
 
     def reach(self, times: FloatArray) -> FloatArray:
         """Return the bound."""
         out = np.empty(len(times))
-        step = max(1, int(_CHUNK / max(1, len(self._weight))))
-        for k in range(0, len(times), step):
-            late = np.ascontiguousarray(self._terms.late(times[k : k + step]))
-            threshold_survival(late, self._first, self._weight, self._need, out[k : k + step])
+        for k in range(0, len(times), self.together):
+            part = slice(k, k + self.together)
+            late = np.ascontiguousarray(self._terms.late(times[part]))
+            survive = array_survival if runs_plain(threshold_survival) else threshold_survival
+            survive(late, self._first, self._weight, self._need, out[part])
         return np.asarray(1.0 - out)
 
 
@@ -207,29 +256,52 @@ def ceiling_of(problem: CodedProblem, domain: Domain) -> Ceiling:
     return Rateless(problem, domain, points)
 
 
-def lower_mean(ceiling: Ceiling, marks: Sequence[float]) -> float:
+def lower_mean(
+    ceiling: Ceiling, marks: Sequence[float], stop: Callable[[], bool] = lambda: False
+) -> float:
     """Return a lower bound of the mean: a lower sum of ``1 - ceiling``.
+
+    No loads are complete by t more likely than by a later time, so what the ceiling leaves open
+    there is open at t too.
 
     Parameters
     ----------
     marks
         Quantiles of a good answer, which tell where points are worth most.
+    stop
+        Asked again and again; the sum is a bound whenever it says that it is enough.
     """
-    finite = [x for x in marks if 0 < x < math.inf]
-    if not finite:
-        return 0.0
-    low, high = finite[0], finite[-1]
-    times = np.unique([*np.linspace(0, low, 24)[1:], *finite, *(high * 1.15 ** np.arange(1, 12))])
-    open_share = np.maximum(0.0, 1.0 - ceiling.reach(times) - _ROUNDING)
-    return float(np.diff(np.concatenate([[0.0], times])) @ open_share)
+    if ceiling.stairs is None:
+        finite = [x for x in marks if 0 < x < math.inf]
+        if not finite:
+            return 0.0
+        low, high = finite[0], finite[-1]
+        beyond = high * 1.15 ** np.arange(1, 12)
+        times = np.unique([*np.linspace(0, low, 24)[1:], *finite, *beyond])
+        widths = np.diff(np.concatenate([[0.0], times]))
+    else:
+        # Nothing changes between two stairs.
+        times, widths = ceiling.stairs[:-1], np.diff(ceiling.stairs)
+    open_share = np.zeros(len(times))
+    for first in range(_TURNS):
+        turn = np.arange(first, len(times), _TURNS)
+        for k in range(0, len(turn), ceiling.together):
+            if stop():
+                break
+            part = turn[k : k + ceiling.together]
+            open_share[part] = np.maximum(0.0, 1.0 - ceiling.reach(times[part]) - _ROUNDING)
+    still = np.maximum.accumulate(open_share[::-1])[::-1]
+    return float(widths @ still) * (1 - _ROUNDING)
 
 
-def lower_quantile(ceiling: Ceiling, q: float, known: float) -> float:
+def lower_quantile(
+    ceiling: Ceiling, q: float, known: float, stop: Callable[[], bool] = lambda: False
+) -> float:
     """Return a lower bound of the quantile q, given that of an answer, by bisection."""
     low, high = 0.0, known
     if not math.isfinite(known):
         return 0.0
-    while high - low > 1e-9 * high:
+    while high - low > 1e-9 * high and not stop():
         middle = (low + high) / 2
         if float(ceiling.reach(np.array([middle]))[0]) >= q - _ROUNDING:
             high = middle

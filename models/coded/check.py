@@ -18,11 +18,10 @@ from allocsolve.models.coded.judge_code import judge_code, judge_family
 from allocsolve.models.coded.judge_parts import judge_blocks, judge_partitions
 from allocsolve.models.coded.judge_pieces import judge_pieces
 from allocsolve.models.coded.law import NoExactLaw, completion_law
-from allocsolve.models.coded.problem import CodedProblem, Feature
+from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.thresholds import needed_units
 from allocsolve.models.coded.value import load_cost, objective_value
 from allocsolve.models.coded.verify import verify_reason
-from allocsolve.models.errors import FeatureRefused
 from allocsolve.models.exact import exact, plain
 from allocsolve.models.result import CheckReport, Violation
 
@@ -31,7 +30,8 @@ __all__ = ["RULES", "check", "check_claims", "verify_reason"]
 RULES: Mapping[str, str] = MappingProxyType(
     {
         "load_count": "There is one load for each node, in the order of the instance.",
-        "load": "A load is not negative; where units cannot be divided it is a whole number.",
+        "load": "A load is not negative, at most 10^12, and a whole number where units cannot be "
+        "divided.",
         "storage": "No node gets more than it can store; a dead node gets nothing.",
         "total_load": "The loads together stay within their limit.",
         "budget": "The loads together cost no more than the budget.",
@@ -41,9 +41,10 @@ RULES: Mapping[str, str] = MappingProxyType(
         "of the task.",
         "recovery": "The loads together reach the number of units from which the result decodes.",
         "partitions": "Every node with a load has as many different partitions of the task.",
-        "holds": "A node takes only partitions that it may hold.",
+        "holds": "A node takes only partitions that it may hold, and pieces of blocks that it has.",
         "coverage": "Every partition or block is on as many nodes as the stragglers require.",
         "decodability": "Whichever nodes are silent, the others decode.",
+        "error": "The expected squared error of an approximate gradient is accepted.",
         "order": "The order of a node names its partitions, each once.",
         "pieces": "Pieces have a size and name different nodes, as many as are needed.",
         "piece_cover": "The sizes of the pieces add up to 1.",
@@ -63,6 +64,9 @@ RULES: Mapping[str, str] = MappingProxyType(
 
 _ROUNDED = Fraction(1, 10**9)
 """Sums of shares that a document had to round may be off by this much."""
+
+_LARGEST_LOAD = 10**12
+"""Units of a node that laws can still count; no job needs as many."""
 
 _SURE = 1e-12
 """Rounding of a probability."""
@@ -89,8 +93,6 @@ def check(problem: CodedProblem, answer: CodedAnswer) -> CheckReport:
     NoExactLaw
         If the objective is ``cost`` and its confidence cannot be computed.
     """
-    if Feature.SEQUENTIAL in problem.features:
-        raise FeatureRefused("check", [Feature.SEQUENTIAL], ())
     violations = list(_judge_form(problem, answer))
     if len(answer.loads) == len(problem.nodes):
         violations += _judge_rest(problem, answer)
@@ -116,6 +118,11 @@ def _judge_form(problem: CodedProblem, answer: CodedAnswer) -> Iterator[Violatio
             yield Violation("load", f"node '{node.id}' has the negative load {plain(load)}")
         elif whole and load.denominator != 1:
             yield Violation("load", f"node '{node.id}' has the load {plain(load)}, not whole units")
+        elif load > _LARGEST_LOAD:
+            message = (
+                f"node '{node.id}' has the load {plain(load)}, at most {_LARGEST_LOAD} is counted"
+            )
+            yield Violation("load", message)
     if answer.batches is not None and answer.batches < 1:
         yield Violation("batches", f"{answer.batches} batches; at least 1 is needed")
 

@@ -5,9 +5,10 @@ results of a list reach a need.
 
 * Matrix products: coded rows (or products) that reach the recovery threshold.
 * Replication: of each block one copy.
-* Gradients: all but ``stragglers`` nodes (fractional repetition: one node of each group); in
-  batches, each partition from one of its nodes. An encoding matrix that is given decodes as
-  soon as the all-ones vector is in the span of the rows of the nodes that have answered.
+* Gradients: all but ``stragglers`` nodes (fractional repetition: one node of each group;
+  approximate ones: k nodes, whichever); in batches, each partition from one of its nodes. An
+  encoding matrix that is given decodes as soon as the all-ones vector is in the span of the rows
+  of the nodes that have answered.
 * Elastic: each piece from ``recovery_threshold`` nodes.
 """
 
@@ -24,11 +25,11 @@ from allocsolve.models.coded.arrivals import Arrivals, arrivals_of, batch_ends, 
 from allocsolve.models.coded.data import Elastic, Gradient, MatMul, MatVec
 from allocsolve.models.coded.decoding import Decoder
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.thresholds import needed_units
+from allocsolve.models.coded.thresholds import APPROXIMATE, needed_units
 
 __all__ = ["REPLICATED", "Completion", "Condition", "completion_of"]
 
-REPLICATED = ("replication", "fractional_repetition")
+REPLICATED = ("replication", "fractional_repetition", APPROXIMATE)
 """Families in which nodes of a group do the same work."""
 
 
@@ -148,13 +149,17 @@ def _gradient(
 ) -> Completion:
     if batches_of(problem, answer) > 1:
         return Completion(problem, arrivals, tuple(_partitions(problem, answer, arrivals, task)))
+    everything = range(len(arrivals.node))
+    if answer.code.family == APPROXIMATE and task.error is not None:
+        awaited = len(everything) if answer.code.k is None else answer.code.k
+        return Completion(problem, arrivals, (_of_equals(everything, awaited),))
     if answer.code.matrix is not None:
         decoder = Decoder.of(answer.code.matrix, len(problem.nodes), task.stragglers)
         return Completion(problem, arrivals, (), decoder)
     if answer.code.family == "fractional_repetition":
         return Completion(problem, arrivals, _one_of_each(arrivals, _labels(answer)))
-    need = len(arrivals.node) - task.stragglers
-    return Completion(problem, arrivals, (_of_equals(range(len(arrivals.node)), need),))
+    need = len(everything) - task.stragglers
+    return Completion(problem, arrivals, (_of_equals(everything, need),))
 
 
 def _partitions(

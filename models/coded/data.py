@@ -17,6 +17,7 @@ from allocsolve.models.nodes import Law
 
 __all__ = [
     "OBJECTIVES",
+    "OBJECTIVE_SETTINGS",
     "CodedData",
     "CodedDocument",
     "Elastic",
@@ -44,6 +45,9 @@ OBJECTIVES: tuple[ObjectiveName, ...] = (
     "worst_case",
 )
 """Names of the objectives; all but ``deadline_probability`` are minimised."""
+
+OBJECTIVE_SETTINGS = ("q", "deadline", "confidence")
+"""Numbers that objectives need beside their name, which a run may set anew."""
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -93,12 +97,18 @@ class Gradient(
     messages
         Parts m of a gradient of which a node sends one: its message is m times shorter, and
         every partition is needed on ``stragglers + messages`` nodes.
+    sequential
+        Stragglers over rounds instead; then ``stragglers`` is 0 or the same as its ``lambda``.
+    error
+        Largest expected squared error that is accepted, by the number of partitions, 0 <= e < 1,
+        where all sets of nodes that answer first are equally likely; None is an exact gradient.
     """
 
     partitions: int
     stragglers: int
     messages: int = 1
     sequential: Sequential | None = None
+    error: Number | None = None
 
 
 class Elastic(
@@ -107,10 +117,17 @@ class Elastic(
     """A coded matrix of which every part is computed by enough nodes of a changing set.
 
     Each part of [0, 1] is computed by ``recovery_threshold + stragglers`` nodes.
+
+    Attributes
+    ----------
+    partitions
+        Blocks of equal size into which [0, 1] is cut, counted from 0, where nodes hold some
+        of them only (``holds``). Uncoded replicated storage has the recovery threshold 1.
     """
 
     recovery_threshold: int
     stragglers: int = 0
+    partitions: int | None = None
 
 
 Task: TypeAlias = MatVec | MatMul | Gradient | Elastic
@@ -136,7 +153,8 @@ class Node(_Record, frozen=True, kw_only=True, omit_defaults=True):
     row_time
         Time of a row in the scaling ``additive``.
     holds
-        Partitions that the node may take, counted from 0; None is all.
+        Partitions that the node may take, or blocks that it has stored, counted from 0; None is
+        all.
     group
         Nodes of one group straggle together: one uniform number draws the times of all.
     """

@@ -21,7 +21,8 @@ class Facts:
     Attributes
     ----------
     copies
-        Nodes on which each partition or piece is needed; None for matrix products.
+        Nodes on which each partition or piece is needed; None for matrix products. An
+        approximate gradient needs each partition once.
     need
         Total load below which no job can be completed, whatever the code.
     """
@@ -30,12 +31,14 @@ class Facts:
         self.data = data
         task = data.task
         self.copies = needed_units(task) if isinstance(task, Gradient | Elastic) else None
+        if isinstance(task, Gradient) and task.error is not None:
+            self.copies = 1
         self.need = self._need()
 
     def _need(self) -> int:
         task = self.data.task
         if isinstance(task, Gradient):
-            return task.partitions * needed_units(task)
+            return task.partitions * (self.copies or 0)
         if isinstance(task, MatMul):
             fitting = [name for name in PRODUCT_CODES if fits_split(name, task.split)]
             return min(needed_units(task, name) for name in fitting)
@@ -48,7 +51,10 @@ class Facts:
         if not exact(node.speed):
             return Fraction(0)
         if isinstance(task, Elastic):
-            return min([*limits, Fraction(1)])
+            held = Fraction(1)
+            if node.holds is not None and task.partitions:
+                held = Fraction(len(node.holds), task.partitions)
+            return min([*limits, held])
         if isinstance(task, Gradient):
             limits.append(Fraction(task.partitions if node.holds is None else len(node.holds)))
         return Fraction(math.floor(min(limits))) if limits else None

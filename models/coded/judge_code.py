@@ -9,7 +9,13 @@ from allocsolve.models.coded.arrivals import batches_of
 from allocsolve.models.coded.completion import REPLICATED
 from allocsolve.models.coded.data import Elastic, Gradient, MatMul
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.thresholds import families, fits_split, needed_units
+from allocsolve.models.coded.rounds import Rounds
+from allocsolve.models.coded.thresholds import (
+    APPROXIMATE,
+    families,
+    fits_split,
+    needed_units,
+)
 from allocsolve.models.result import Violation
 
 __all__ = ["judge_code", "judge_family"]
@@ -26,6 +32,9 @@ def judge_code(problem: CodedProblem, answer: CodedAnswer) -> Iterator[Violation
         if value is not None and value not in allowed:
             choice = " or ".join(str(number) for number in sorted(allowed)) or "absent"
             yield Violation("code", f"{name} of the code is {value}, it must be {choice}")
+    if code.copies is not None and code.family != APPROXIMATE:
+        message = f"copies of the code is {code.copies}, only family '{APPROXIMATE}' has it"
+        yield Violation("code", message)
     yield from _judge_batches(problem, answer)
 
 
@@ -56,6 +65,11 @@ def _parameters(problem: CodedProblem, answer: CodedAnswer) -> Mapping[str, set[
     """Return what n, k, stragglers and messages of a code may be."""
     task, nodes = problem.task, len(problem.nodes)
     if isinstance(task, Gradient):
+        rounds = Rounds.of(task, nodes)
+        if rounds is not None:
+            missing = rounds.stragglers(answer.code.family)
+            known = set() if missing is None else {missing}
+            return {"n": {nodes}, "stragglers": known, "messages": {1}}
         common = {"stragglers": {task.stragglers}, "messages": {task.messages}}
         return {"n": {nodes}, **common}
     if isinstance(task, Elastic):

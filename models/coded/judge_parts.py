@@ -7,10 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.approximate import approximate_caveat, judge_approximate
 from allocsolve.models.coded.data import Gradient, MatMul, MatVec
 from allocsolve.models.coded.decoding import MOST_SETS, Decoder
+from allocsolve.models.coded.judge_rounds import judge_rounds
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.thresholds import needed_units
+from allocsolve.models.coded.rounds import Rounds
+from allocsolve.models.coded.thresholds import APPROXIMATE, needed_units
 from allocsolve.models.exact import plain
 from allocsolve.models.result import Violation
 
@@ -32,6 +35,13 @@ def judge_partitions(
     wrong = list(_judge_lists(problem, answer, parts, task))
     yield from wrong
     if wrong:
+        return
+    rounds = Rounds.of(task, len(problem.nodes))
+    if rounds is not None:
+        yield from judge_rounds(problem, answer, task.partitions, rounds)
+        return
+    if task.error is not None and answer.code.family == APPROXIMATE:
+        yield from judge_approximate(answer, task)
         return
     needed = task.stragglers + task.messages
     copies = Counter(part for mine in parts for part in mine)
@@ -120,6 +130,14 @@ def decoding_statement(problem: CodedProblem, answer: CodedAnswer) -> str:
     """Say how far it was checked that a gradient decodes, for a reader of the check."""
     task = problem.task
     assert isinstance(task, Gradient)
+    if task.sequential is not None:
+        return (
+            "the copies of all partitions suffice for every pattern of stragglers that burst, "
+            "window and lambda allow, by the theorems on sequential gradient codes"
+        )
+    told = approximate_caveat(task, answer)
+    if told is not None:
+        return told
     if answer.code.matrix is None:
         return (
             f"every partition is on at least {task.stragglers + task.messages} nodes, so a code "
@@ -135,7 +153,7 @@ def decoding_statement(problem: CodedProblem, answer: CodedAnswer) -> str:
 
 
 def decoding_caveat(problem: CodedProblem, answer: CodedAnswer) -> str | None:
-    """Say what was left out if only a part of the sets of stragglers was tried, else None.
+    """Say that a gradient is approximate, or not all sets of stragglers were tried, else None.
 
     Parameters
     ----------
@@ -143,8 +161,10 @@ def decoding_caveat(problem: CodedProblem, answer: CodedAnswer) -> str | None:
         Has passed the checker.
     """
     task = problem.task
-    if not isinstance(task, Gradient) or answer.code.matrix is None:
+    if not isinstance(task, Gradient):
         return None
+    if answer.code.matrix is None:
+        return approximate_caveat(task, answer)
     if math.comb(len(problem.nodes), task.stragglers) <= MOST_SETS:
         return None
     caveat = f"decodability is not proved: {decoding_statement(problem, answer)}"
@@ -162,7 +182,12 @@ def judge_blocks(
         message = "replication names the block of each node in partitions, a list for each"
         yield Violation("partitions", message)
         return
-    blocks = answer.code.k or 1 + max((b for mine in parts for b in mine), default=0)
+    given = answer.code.k
+    named = 1 + max((b for mine in parts for b in mine), default=0)
+    blocks = max(named, 1) if given is None else given
+    if blocks < 1:
+        yield Violation("code", f"k of the code is {blocks}, the number of blocks is at least 1")
+        return
     rows = -(-needed_units(task) // blocks)
     seen: set[int] = set()
     for node, mine, load in zip(problem.nodes, parts, answer.loads, strict=True):
@@ -173,6 +198,11 @@ def judge_blocks(
             message = f"node '{node.id}' has the load {plain(load)}, a block has {rows} units"
             yield Violation("recovery", message)
         seen.update(mine)
+    if blocks > len(parts):
+        yield Violation(
+            "coverage", f"{blocks} blocks do not fit on {len(parts)} nodes, one on each"
+        )
+        return
     missing = sorted(set(range(blocks)) - seen)
     if missing:
         yield Violation("coverage", f"blocks {_listed(missing)} are on no node")

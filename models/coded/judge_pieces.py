@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from allocsolve.models.coded.answer import CodedAnswer
+from allocsolve.models.coded.answer import CodedAnswer, Piece
 from allocsolve.models.coded.data import Elastic
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.errors import suggest
@@ -28,6 +29,7 @@ def judge_pieces(
     if answer.pieces is None:
         yield Violation("pieces", "an elastic answer needs pieces")
         return
+    yield from _judge_holders(problem, answer.pieces, task, slack)
     needed = task.recovery_threshold + task.stragglers
     sums = dict.fromkeys(problem.node_index, Fraction(0))
     for number, piece in enumerate(answer.pieces):
@@ -53,3 +55,23 @@ def judge_pieces(
         if abs(sums[node.id] - load) > slack:
             message = f"the pieces of node '{node.id}' add up to {plain(sums[node.id])}, "
             yield Violation("piece_load", f"{message}its load is {plain(load)}")
+
+
+def _judge_holders(
+    problem: CodedProblem, pieces: Sequence[Piece], task: Elastic, slack: Fraction
+) -> Iterator[Violation]:
+    """Judge whether nodes hold what they compute: a piece lies where those before it end."""
+    held = {node.id: None if node.holds is None else set(node.holds) for node in problem.nodes}
+    blocks, place = task.partitions or 1, Fraction(0)
+    for number, piece in enumerate(pieces):
+        low, high = (place + slack) * blocks, (place + piece.size - slack) * blocks
+        place += piece.size
+        touched = range(max(0, math.floor(low)), min(blocks, math.ceil(high)))
+        for name in dict.fromkeys(piece.nodes):
+            mine = held.get(name)
+            if mine is None:
+                continue
+            lost = [block for block in touched if block not in mine]
+            if lost:
+                message = f"piece {number} lies in block {lost[0]}, which node '{name}' does not "
+                yield Violation("holds", f"{message}hold")

@@ -22,7 +22,7 @@ from allocsolve.models.coded.law_moments import Grid, Moments, moments
 from allocsolve.models.coded.law_quantiles import quantiles
 from allocsolve.models.coded.law_tails import completion_index
 from allocsolve.models.coded.law_terms import NoExactLaw, Terms, terms_of
-from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.coded.problem import CodedProblem, Feature
 from allocsolve.models.errors import UsageError
 
 __all__ = ["CompletionLaw", "NoExactLaw", "completion_law"]
@@ -51,7 +51,7 @@ class CompletionLaw(ABC):
     @property
     @abstractmethod
     def moments(self) -> Moments:
-        """Mean and variance with bounds of their numerical errors."""
+        """Mean and variance, with a bound of the numerical error of the mean."""
 
     def quantile(self, q: float) -> float:
         """Return one quantile, see :meth:`quantiles`."""
@@ -113,7 +113,7 @@ class _Exact(CompletionLaw):
     @cached_property
     def moments(self) -> Moments:
         if self.index <= 1:
-            return Moments(math.inf, 0.0, math.inf, 0.0)
+            return Moments(math.inf, 0.0, math.inf)
         centre = self.quantile(0.5)
         return moments(self.survival, self._grid, self._terms.spread, self.index, centre)
 
@@ -139,10 +139,10 @@ class _Listed(CompletionLaw):
     def moments(self) -> Moments:
         count, times = len(self._sorted), self._sorted.tolist()
         if math.isinf(times[-1]):
-            return Moments(math.inf, 0.0, math.inf, 0.0)
+            return Moments(math.inf, 0.0, math.inf)
         mean = math.fsum(times) / count
         variance = math.fsum((t - mean) ** 2 for t in times) / count
-        return Moments(mean, 4e-16 * mean, variance, 4e-16 * variance)
+        return Moments(mean, 4e-16 * mean, variance)
 
     def quantiles(self, q: Sequence[float]) -> tuple[float, ...]:
         rank = np.ceil(_probabilities(q) * len(self._sorted) * (1 - 1e-14)).astype(np.int64)
@@ -164,6 +164,10 @@ def completion_law(problem: CodedProblem, answer: CodedAnswer) -> CompletionLaw:
     NoExactLaw
         If the law has no exact form here; the message says why.
     """
+    if Feature.SEQUENTIAL in problem.features:
+        raise NoExactLaw(
+            "jobs over rounds overlap, and whom a round waits for depends on the others"
+        )
     completion = completion_of(problem, answer)
     scenarios = problem.arrays.scenarios
     if scenarios is not None:

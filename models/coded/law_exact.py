@@ -18,17 +18,22 @@ import numpy as np
 
 from allocsolve.models.arrays import BoolArray, FloatArray, IntArray, frozen, offsets
 from allocsolve.models.coded.completion import Completion, Condition
+from allocsolve.models.coded.kernel_sets import COMPLETION
+from allocsolve.models.coded.law_cover import can_cover, uncovered
 from allocsolve.models.coded.law_tails import by_source, source_labels
 from allocsolve.models.coded.law_terms import NoExactLaw
-from allocsolve.models.kernels import PLAIN_AT_ONCE, uncompiled
+from allocsolve.models.kernels import runs_plain
 
-__all__ = ["MOST_STATES", "Part", "parts_of"]
+__all__ = ["MOST_STATES", "Covered", "Part", "parts_of"]
 
 MOST_STATES = 2**14
 """States of nodes that are enumerated at most."""
 
-_EVALUATIONS = 600
-"""Times at which a survival function is asked for a mean and some quantiles."""
+_AT_ONCE = 2.0
+"""Seconds that arrays may take for one law before compiled loops are loaded for it."""
+
+_PATIENT = 15.0
+"""The same before they are compiled."""
 
 _BLOCK = 2**20
 """Numbers of one block of an enumeration."""
@@ -62,21 +67,27 @@ class _Threshold(Part):
     asked: int = 0
 
     def survival(self, late: FloatArray) -> FloatArray:
+        from allocsolve.models.coded.law_arrays import array_seconds, array_survival
         from allocsolve.models.coded.law_kernels import threshold_survival
 
         out = np.empty(len(late))
         common = math.gcd(*self.weights.tolist())
         weights, need = self.weights // common, -(-self.need // common)
         self.asked += len(late)
-        with uncompiled(when=self._plain_seconds(need) < PLAIN_AT_ONCE):
-            threshold_survival(np.ascontiguousarray(late), self.first, weights, need, out)
+        seconds = array_seconds(self.asked, len(weights), len(self.first) - 1, need)
+        if runs_plain(threshold_survival) or _is_quick(seconds):
+            array_survival(late, self.first, weights, need, out)
+        else:
+            late = np.ascontiguousarray(late)
+            threshold_survival(late, self.first.copy(), weights, need, out)
         return out
 
-    def _plain_seconds(self, need: int) -> float:
-        """Return how long plain Python takes for a mean and some quantiles, roughly."""
-        sources = len(self.first) - 1
-        each = sources * 5e-6 + len(self.weights) * max(need, 0) * 3e-7
-        return max(_EVALUATIONS, self.asked) * each
+
+def _is_quick(seconds: float) -> bool:
+    """Whether arrays are done before compiled loops would be there."""
+    if COMPLETION.is_loaded():
+        return False
+    return seconds < _AT_ONCE or (seconds < _PATIENT and not COMPLETION.is_ready())
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +123,26 @@ class _States(Part):
             shares = np.maximum(np.diff(edges, axis=1), 0.0)
             joint = (joint[:, :, None] * shares[:, None, :]).reshape(len(late), -1)
         return joint
+
+
+@dataclass(frozen=True, eq=False)
+class Covered(Part):
+    """Results of independent nodes, each of which covers some parts; all have to be covered.
+
+    Attributes
+    ----------
+    covers
+        Parts that each result covers.
+    """
+
+    arrivals: IntArray
+    first: IntArray
+    covers: tuple[tuple[int, ...], ...]
+    parts: int
+
+    def survival(self, late: FloatArray) -> FloatArray:
+        """Return P(some part is not covered), float64 (times,)."""
+        return uncovered(late, self.first, self.covers, self.parts)
 
 
 def parts_of(completion: Completion) -> tuple[Part, ...]:
@@ -155,6 +186,7 @@ def _components(completion: Completion) -> Iterator[list[Condition]]:
 def _threshold(completion: Completion, condition: Condition) -> _Threshold:
     sources = by_source(completion, condition.arrivals)
     weights = condition.weights
+    # Sources that bring little come first, so that the dynamic program stays narrow.
     sources.sort(key=lambda mine: int(weights[mine].sum()))
     order = [position for mine in sources for position in mine]
     arrivals = frozen(condition.arrivals[order])
@@ -168,10 +200,13 @@ def _threshold(completion: Completion, condition: Condition) -> _Threshold:
 
 def _enumerated(
     completion: Completion, arrivals: IntArray, conditions: Sequence[Condition]
-) -> _States:
+) -> Part:
     """Enumerate the states of the nodes of some conditions, or of a decoder."""
     sources = by_source(completion, arrivals)
     node = completion.arrivals.node
+    covered = _covered(completion, arrivals, conditions, sources)
+    if covered is not None:
+        return covered
     _refuse_many(completion, arrivals, sources)
     order = [position for mine in sources for position in mine]
     place = {int(arrivals[position]): k for k, position in enumerate(order)}
@@ -192,6 +227,31 @@ def _enumerated(
         arrivals=frozen(arrivals[order]),
         first=first,
         failed=~complete.reshape(shape),
+    )
+
+
+def _covered(
+    completion: Completion,
+    arrivals: IntArray,
+    conditions: Sequence[Condition],
+    sources: Sequence[Sequence[int]],
+) -> Part | None:
+    """Return the law of what is covered, where states are too many and one result is enough."""
+    grouped = completion.problem.arrays.group[completion.arrivals.node[arrivals]] >= 0
+    states = math.prod(len(mine) + 1 for mine in sources)
+    is_small = states <= MOST_STATES
+    if is_small or not conditions or grouped.any() or not can_cover(conditions, len(arrivals)):
+        return None
+    order = [position for mine in sources for position in mine]
+    covers: dict[int, list[int]] = {int(arrivals[position]): [] for position in order}
+    for part, condition in enumerate(conditions):
+        for arrival in condition.arrivals.tolist():
+            covers[arrival].append(part)
+    return Covered(
+        arrivals=frozen(arrivals[order]),
+        first=offsets([len(mine) for mine in sources]),
+        covers=tuple(tuple(covers[int(arrivals[position])]) for position in order),
+        parts=len(conditions),
     )
 
 

@@ -7,9 +7,9 @@ import numpy as np
 from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.kernels import kernel
 
-__all__ = ["threshold_survival", "warm"]
+__all__ = ["TINY", "threshold_survival", "warm"]
 
-_TINY = 1e-290
+TINY = 1e-290
 """States less likely than this are dropped: denormal numbers are slow."""
 
 
@@ -36,6 +36,10 @@ def threshold_survival(
         int64 (m,), positive.
     out
         float64 (times,), filled.
+
+    Notes
+    -----
+    All arrays are C-contiguous and can be written: of others numba would compile it anew.
     """
     longest = 1
     for v in range(first.shape[0] - 1):
@@ -81,7 +85,7 @@ def _fail(
                 _spread(state, fresh, low, high, top, tails, steps, count)
             state[low : high + 1] = 0.0
             state, fresh, high = fresh, state, top
-        while low <= high and (state[low] < _TINY or low + rest < need):
+        while low <= high and (state[low] < TINY or low + rest < need):
             if low + rest < need:
                 failed += state[low]
             state[low] = 0.0

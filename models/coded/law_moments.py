@@ -128,16 +128,18 @@ def _active(survival: Survival, corners: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Moments:
-    """Mean and variance, each with a bound of its numerical error; infinite where they are.
+    """Mean and variance, infinite where they are.
 
-    The bounds are those of the adaptive rules with the rounding of the sums; they were never
-    exceeded in the tests.
+    Attributes
+    ----------
+    mean_error
+        Bound of the numerical error of the mean: that of the adaptive rule with the rounding of
+        the sums, which was never exceeded in the tests.
     """
 
     mean: float
     mean_error: float
     variance: float
-    variance_error: float
 
     @property
     def std(self) -> float:
@@ -158,19 +160,18 @@ def moments(survival: Survival, grid: Grid, scale: float, index: float, centre: 
         About which the second moment is taken: the median.
     """
     if index <= 1:
-        return Moments(math.inf, 0.0, math.inf, 0.0)
+        return Moments(math.inf, 0.0, math.inf)
     grid = grid.with_corner(survival, centre)
     body, error = _inner(survival, grid, centre)
     if grid.at[-1] > 0:
         part, fault = _tail(survival, grid, scale, index, body, centre)
         body, error = body + part, error + fault
     mean, second = body.tolist()
-    fault, doubt = (error + 4e-15 * body).tolist()
+    doubt = float(error[0]) + 4e-15 * mean
     if index <= 2:
-        return Moments(mean, fault, math.inf, 0.0)
+        return Moments(mean, doubt, math.inf)
     apart = mean - centre
-    variance = max(second - apart * apart, 0.0)
-    return Moments(mean, fault, variance, doubt + 2 * abs(apart) * fault + 8e-15 * apart * mean)
+    return Moments(mean, doubt, max(second - apart * apart, 0.0))
 
 
 def _inner(survival: Survival, grid: Grid, centre: float) -> tuple[FloatArray, FloatArray]:

@@ -13,6 +13,7 @@ __all__ = ["quantiles"]
 _SLACK = 1e-13
 """Relative rounding of the survival function that counts as equal."""
 
+_BELOW_ONE = float(np.nextafter(1.0, 0.0))
 _MOST_STEPS = 200
 _FARTHEST = 1e300
 
@@ -25,12 +26,14 @@ def quantiles(survival: Survival, grid: Grid, scale: float, q: FloatArray) -> Fl
     doubling beyond the last one.
     """
     upper = 1.0 - q
-    above = grid.at > upper[:, None] * (1 + _SLACK)
+    # Probabilities as small as the slack do not reach back to times before which S is 1.
+    level = np.minimum(upper * (1 + _SLACK), _BELOW_ONE)
+    above = grid.at > level[:, None]
     place = above.sum(axis=1)
     found = np.empty(len(q))
     inside = place < len(grid.times)
     corner = np.minimum(place, len(grid.times) - 1)
-    jumps = inside & ((grid.before[corner] > upper * (1 + _SLACK)) | (place == 0))
+    jumps = inside & ((grid.before[corner] > level) | (place == 0))
     found[jumps] = grid.times[corner[jumps]]
     smooth = inside & ~jumps
     low, high = np.empty(len(q)), np.empty(len(q))

@@ -74,10 +74,7 @@ def source_labels(completion: Completion) -> list[int]:
 
 
 def by_source(completion: Completion, arrivals: IntArray) -> list[list[int]]:
-    """Return the positions, within a list of arrivals, that belong to each source.
-
-    Sources that bring little come first, so that the dynamic program stays narrow.
-    """
+    """Return the positions, within a list of arrivals, that belong to each source."""
     labels = source_labels(completion)
     found: dict[int, list[int]] = {}
     for position, arrival in enumerate(arrivals.tolist()):

@@ -35,7 +35,7 @@ from allocsolve.models.nodes import (
     Weibull,
 )
 
-__all__ = ["NoExactLaw", "Terms", "tail_index", "terms_of"]
+__all__ = ["NoExactLaw", "Terms", "tail_index", "terms_of", "without_sums"]
 
 NUDGE = 4e-15
 """Times are taken this much later, relatively, so that rounding misses no jump of a law."""
@@ -285,6 +285,21 @@ def _sum_of(law: RuntimeLaw, draws: int, node: str) -> _Form:
                 "closed form, so the completion time has no exact law in scaling 'per_row'; "
                 "simulate it (Monte Carlo), or use exponential, gamma, bimodal or constant times"
             )
+
+
+def without_sums(problem: CodedProblem) -> str | None:
+    """Return why sums of draws of some node have no closed form, None if all have one."""
+    if problem.scaling != "per_row" or problem.arrays.scenarios is not None:
+        return None
+    for node, law, alive in zip(
+        problem.nodes, problem.arrays.laws, problem.arrays.capacity > 0, strict=True
+    ):
+        try:
+            if alive:
+                _sum_of(law, 2, node.id)
+        except NoExactLaw:
+            return f"sums of draws of law '{law.name}' of node '{node.id}' have no closed form"
+    return None
 
 
 def _binomial_sum(law: Bimodal, draws: int) -> _Form:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allocsolve.models.arrays import FloatArray, IntArray
+from allocsolve.models.arrays import FloatArray, IntArray, frozen, integers
 from allocsolve.models.coded.law_kernels import threshold_survival
 from allocsolve.models.kernels import kernel
 
@@ -33,6 +33,14 @@ class Table(NamedTuple):
     weight: IntArray
     first: IntArray
     class_of: IntArray
+
+    @classmethod
+    def of(cls, late: FloatArray, weight: IntArray, first: IntArray, class_of: IntArray) -> Table:
+        """Return a table whose whole numbers cannot be written.
+
+        Loops are compiled for such tables; of others they would be compiled anew.
+        """
+        return cls(np.ascontiguousarray(late), frozen(weight), frozen(first), frozen(class_of))
 
 
 @kernel
@@ -141,11 +149,9 @@ def scan_moves(
 
 def warm() -> None:
     """Compile the kernels, or load them from the cache."""
-    late = np.array([[0.5, 0.25, 0.75]])
-    weight = np.array([1, 1, 1], np.int64)
-    first = np.array([[0, 0, 1, 3]], np.int64)
-    table = Table(late, weight, first, np.zeros(2, np.int64))
-    loads, caps = np.ones(2, np.int64), np.full(2, 2, np.int64)
+    late, first = np.array([[0.5, 0.25, 0.75]]), np.array([[0, 0, 1, 3]])
+    table = Table.of(late, np.ones(3, np.int64), first, np.zeros(2, np.int64))
+    loads, caps = np.ones(2, np.int64), integers([2, 2])
     moves = np.array([[0, 1], [0, -1]], np.int64)
     limits = np.array([4.0, 1.0, -1.0, 0.0])
     scan_moves(table, np.ones(1), np.zeros(2), caps, limits, 1, moves, 1, loads, np.ones(1))

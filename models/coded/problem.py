@@ -30,6 +30,7 @@ class Feature:
     GRADIENT = "gradients"
     ELASTIC = "elastic loads"
     SEQUENTIAL = "stragglers over rounds"
+    ERROR = "approximate gradients"
     SCENARIOS = "scenarios"
     GROUPS = "correlated nodes"
     BATCHES = "batches"
@@ -153,6 +154,7 @@ def _features(problem: CodedProblem) -> list[tuple[str, bool]]:
         (Feature.GRADIENT, isinstance(task, Gradient)),
         (Feature.ELASTIC, isinstance(task, Elastic)),
         (Feature.SEQUENTIAL, sequential),
+        (Feature.ERROR, isinstance(task, Gradient) and task.error is not None),
         (Feature.SCENARIOS, arrays.scenarios is not None),
         (Feature.GROUPS, bool((arrays.group >= 0).any())),
         (Feature.BATCHES, limits.batches != 1),

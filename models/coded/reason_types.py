@@ -6,6 +6,7 @@ from allocsolve.models.result import Reason
 
 __all__ = [
     "BudgetBelowNeed",
+    "DeadlineOutOfReach",
     "LoadLimitBelowNeed",
     "PartitionOutOfReach",
     "StorageBelowNeed",
@@ -90,6 +91,28 @@ class BudgetBelowNeed(Reason, frozen=True, tag="budget_below_need", kw_only=True
         return (
             f"the load of {self.need} that the job needs costs at least {self.cost}, and the "
             f"budget is {self.budget}"
+        )
+
+
+class DeadlineOutOfReach(Reason, frozen=True, tag="deadline_out_of_reach", kw_only=True):
+    """The job cannot be complete by the deadline as likely as is asked for.
+
+    Attributes
+    ----------
+    probability
+        Most that P(T <= deadline) can be if every row counted as soon as it is done, whatever
+        the loads.
+    """
+
+    deadline: int | float
+    confidence: int | float
+    probability: float
+
+    def sentence(self) -> str:
+        """Say the reason in English."""
+        return (
+            f"no loads reach P(T <= {self.deadline:.9g}) >= {self.confidence:.9g}; it is at most "
+            f"{self.probability:.6g} even if every row counted as soon as it is done"
         )
 
 

@@ -44,7 +44,7 @@ def unit_times(problem: CodedProblem) -> FloatArray:
         times = arrays.scenarios.mean(axis=0)
     else:
         times = np.array([_typical(law) for law in arrays.laws])
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         if problem.scaling == "additive":
             return np.where(arrays.speed > 0, np.maximum(arrays.row_time, 1e-9 * times), np.inf)
         return np.asarray(np.where(arrays.speed > 0, times / arrays.speed, np.inf))

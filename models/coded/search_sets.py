@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from allocsolve.models.kernels import KernelSet
 
-__all__ = ["BOUNDS", "LOADS"]
+__all__ = ["BOUNDS", "LOADS", "PAIRS"]
 
 LOADS = KernelSet(
     name="coded loads",
@@ -12,7 +12,7 @@ LOADS = KernelSet(
     entry="scan_moves",
     warm="warm",
     compiling=9.0,
-    loading=0.4,
+    loading=0.15,
 )
 """Moves of loads, scored by the dynamic program of the completion law."""
 
@@ -22,6 +22,16 @@ BOUNDS = KernelSet(
     entry="enumerate_loads",
     warm="warm",
     compiling=7.0,
-    loading=0.3,
+    loading=0.1,
 )
 """Bounds over all loads, and the enumeration of loads under them."""
+
+PAIRS = KernelSet(
+    name="coded pairs of loads",
+    module="allocsolve.models.coded.pair_kernels",
+    entry="scan_pairs",
+    warm="warm",
+    compiling=12.0,
+    loading=0.15,
+)
+"""The best loads of two nodes at once, for nodes that send one result each."""

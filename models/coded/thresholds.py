@@ -13,8 +13,10 @@ from types import MappingProxyType
 from allocsolve.models.coded.data import Elastic, Gradient, MatMul, MatVec, Task
 
 __all__ = [
+    "APPROXIMATE",
     "GRADIENT_CODES",
     "PRODUCT_CODES",
+    "ROUND_CODES",
     "families",
     "fits_split",
     "needed_units",
@@ -49,6 +51,17 @@ GRADIENT_CODES = (
 )
 """Families for gradients; ``mds`` is any code from which n - s nodes decode."""
 
+APPROXIMATE = "approximate"
+"""Family for gradients of which an error is accepted, see
+:mod:`allocsolve.models.coded.approximate`."""
+
+ROUND_CODES = (
+    *(name for name in GRADIENT_CODES if name != "fractional_repetition"),
+    "selective_repetition",
+    "multiplexed",
+)
+"""Families for gradients over rounds, see :mod:`allocsolve.models.coded.rounds`."""
+
 _FITS: Mapping[str, Callable[[int, int, int], bool]] = MappingProxyType(
     {
         "polynomial": lambda m, p, n: p == 1,  # noqa: ARG005
@@ -77,7 +90,9 @@ def families(task: Task) -> tuple[str, ...]:
     if isinstance(task, MatMul):
         return ("mds", *(name for name in PRODUCT_CODES if name != "mds"))
     if isinstance(task, Gradient):
-        return GRADIENT_CODES
+        if task.error is not None:
+            return (*GRADIENT_CODES, APPROXIMATE)
+        return GRADIENT_CODES if task.sequential is None else ROUND_CODES
     return _MATRIX_CODES
 
 
@@ -100,13 +115,14 @@ def recovery_threshold(family: str, split: Split) -> int:
 def needed_units(task: Task, family: str = "mds") -> int:
     """Return the units of load that suffice if the code is one of the family.
 
-    For gradients and elastic tasks: the nodes on which each partition or piece is needed.
+    For gradients and elastic tasks: the nodes on which each partition or piece is needed, over
+    rounds by any scheme.
     """
     if isinstance(task, MatVec):
         return task.rows
     if isinstance(task, MatMul):
         return recovery_threshold(family if family in PRODUCT_CODES else "mds", task.split)
     if isinstance(task, Gradient):
-        return task.stragglers + task.messages
+        return task.stragglers + task.messages if task.sequential is None else 1
     assert isinstance(task, Elastic)
     return task.recovery_threshold + task.stragglers

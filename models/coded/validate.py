@@ -74,10 +74,13 @@ def _validate_task(data: CodedData) -> None:
         _whole("gradient task: stragglers", task.stragglers, 0, f"{place}.stragglers")
         _whole("gradient task: messages", task.messages, 1, f"{place}.messages")
         _validate_sequential(task)
+        _validate_error(task)
     elif isinstance(task, Elastic):
         threshold, stragglers = task.recovery_threshold, task.stragglers
         _whole("elastic task: recovery_threshold", threshold, 1, f"{place}.recovery_threshold")
         _whole("elastic task: stragglers", stragglers, 0, f"{place}.stragglers")
+        if task.partitions is not None:
+            _whole("elastic task: partitions", task.partitions, 1, f"{place}.partitions")
     else:
         kinds = "a task of type matvec, matmul, gradient or elastic"
         raise InputError(f"the task {task!r} is of no known type", allowed=kinds, path=place)
@@ -111,6 +114,40 @@ def _validate_sequential(task: Gradient) -> None:
             allowed=f"1..{rounds.window}",
             remedy="correct burst or window",
             path=f"{place}.burst",
+        )
+    if task.stragglers not in (0, rounds.lam):
+        raise InputError(
+            f"gradient task: stragglers {task.stragglers} beside lambda {rounds.lam} of sequential",
+            allowed="stragglers 0, or the same number: over rounds lambda says how many straggle",
+            remedy="write stragglers = 0",
+            path="$.task.stragglers",
+        )
+    if task.messages > 1:
+        raise InputError(
+            f"gradient task: parts of 1/{task.messages} of a message over rounds are not known",
+            allowed="messages 1 with sequential",
+            remedy="delete messages or sequential",
+            path="$.task.messages",
+        )
+
+
+def _validate_error(task: Gradient) -> None:
+    if task.error is None:
+        return
+    if not is_real(task.error) or not 0 <= task.error < 1:
+        raise InputError(
+            f"gradient task: error {_shown(task.error)} is out of range",
+            allowed="a number from 0 and below 1: a share of the partitions",
+            remedy="write 0.1 for 10 %, or delete error for an exact gradient",
+            path="$.task.error",
+        )
+    other = "sequential" if task.sequential is not None else "messages"
+    if task.sequential is not None or task.messages > 1:
+        raise InputError(
+            f"gradient task: an error of a gradient with {other} is not known",
+            allowed="error without sequential, and with messages 1",
+            remedy=f"delete error or {other}",
+            path="$.task.error",
         )
 
 
@@ -164,14 +201,14 @@ def _validate_unused(data: CodedData, node: Node, path: str) -> None:
 def _validate_holds(data: CodedData, node: Node, path: str) -> None:
     if node.holds is None:
         return
-    if not isinstance(data.task, Gradient):
+    count, seen = getattr(data.task, "partitions", None), set[int]()
+    if count is None:
         raise InputError(
-            f"node '{node.id}': holds lists partitions, which only gradient tasks have",
-            allowed="holds in gradient tasks",
+            f"node '{node.id}': holds lists partitions, which this task has not",
+            allowed="holds in gradient tasks, and in elastic tasks with partitions",
             remedy="delete holds, or limit the load by storage",
             path=f"{path}.holds",
         )
-    count, seen = data.task.partitions, set[int]()
     for k, part in enumerate(node.holds):
         if not _is_whole(part) or not 0 <= part < count or part in seen:
             fault = "comes twice" if part in seen else "is not a partition"
@@ -236,7 +273,7 @@ def _validate_objective(data: CodedData) -> None:
             raise InputError(
                 f"objective '{goal.name}' has no {name}",
                 allowed=f"{name}: a number",
-                remedy=f'add "{name}" to the objective',
+                remedy=f'add "{name}" to the objective, or --set {name}=... on the command line',
                 path=f"{place}.{name}",
             )
     if goal.q is not None:

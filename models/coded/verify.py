@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from allocsolve.models.coded.data import CodedData, Gradient
+from allocsolve.models.coded.data import CodedData
+from allocsolve.models.coded.deadlines import most_likely
 from allocsolve.models.coded.facts import Facts
+from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.reason_types import (
     BudgetBelowNeed,
+    DeadlineOutOfReach,
     LoadLimitBelowNeed,
     PartitionOutOfReach,
     StorageBelowNeed,
@@ -48,6 +51,8 @@ def verify_reason(problem: CodedData, reason: Reason) -> bool:
         return limit is not None and below and exact(limit) <= exact(reason.total_load)
     if isinstance(reason, BudgetBelowNeed):
         return _over_budget(facts, reason)
+    if isinstance(reason, DeadlineOutOfReach):
+        return _too_late(problem, reason)
     return isinstance(reason, PartitionOutOfReach) and _out_of_reach(facts, reason)
 
 
@@ -65,9 +70,23 @@ def _over_budget(facts: Facts, reason: BudgetBelowNeed) -> bool:
     return claimed and exact(budget) < cost and exact(reason.cost) <= cost * _ROUNDED
 
 
+def _too_late(problem: CodedData, reason: DeadlineOutOfReach) -> bool:
+    goal = problem.objective
+    if not isinstance(problem, CodedProblem) or goal.name != "cost":
+        return False
+    if goal.deadline is None or goal.confidence is None:
+        return False
+    asked = float(goal.deadline), float(goal.confidence)
+    claimed = asked[0] <= float(reason.deadline) and float(reason.confidence) <= asked[1]
+    if not claimed or not reason.probability < float(reason.confidence) - 1e-9:
+        return False
+    reached = most_likely(problem, float(reason.deadline))
+    return reached is not None and reached <= reason.probability + 1e-9
+
+
 def _out_of_reach(facts: Facts, reason: PartitionOutOfReach) -> bool:
     task = facts.data.task
-    if not isinstance(task, Gradient) or not 0 <= reason.partition < task.partitions:
+    parts = getattr(task, "partitions", None)
+    if parts is None or facts.copies is None or not 0 <= reason.partition < parts:
         return False
-    needed = task.stragglers + task.messages
-    return facts.holders(reason.partition) <= reason.holders < reason.needed <= needed
+    return facts.holders(reason.partition) <= reason.holders < reason.needed <= facts.copies

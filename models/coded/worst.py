@@ -17,7 +17,7 @@ from allocsolve.models.coded.data import Elastic, Gradient
 from allocsolve.models.coded.decoding import MOST_SETS, Decoder, straggler_sets
 from allocsolve.models.coded.problem import CodedProblem
 
-__all__ = ["worst_case"]
+__all__ = ["mean_times", "worst_case"]
 
 
 def worst_case(problem: CodedProblem, answer: CodedAnswer) -> float:
@@ -35,10 +35,10 @@ def worst_case(problem: CodedProblem, answer: CodedAnswer) -> float:
     assert isinstance(task, Gradient | Elastic)
     completion = completion_of(problem, answer)
     arrivals = completion.arrivals
-    times = arrivals.times(unit_times(problem)) if len(arrivals.node) else np.zeros(0)
+    times = arrivals.times(mean_times(problem)) if len(arrivals.node) else np.zeros(0)
     if problem.scaling == "per_row":
         times = (
-            arrivals.offset + arrivals.scale * arrivals.draws * unit_times(problem)[arrivals.node]
+            arrivals.offset + arrivals.scale * arrivals.draws * mean_times(problem)[arrivals.node]
         )
     if completion.decoder is not None:
         return _worst_decoded(completion.decoder, times, arrivals.node.tolist(), task.stragglers)
@@ -50,7 +50,7 @@ def worst_case(problem: CodedProblem, answer: CodedAnswer) -> float:
     return worst
 
 
-def unit_times(problem: CodedProblem) -> FloatArray:
+def mean_times(problem: CodedProblem) -> FloatArray:
     """Return the mean time of each node per unit of load, float64 (n,)."""
     scenarios = problem.arrays.scenarios
     if scenarios is not None:

@@ -19,8 +19,9 @@ from allocsolve.models.coded.completion import completion_of
 from allocsolve.models.coded.law import CompletionLaw, NoExactLaw, completion_law
 from allocsolve.models.coded.law_tails import completion_index
 from allocsolve.models.coded.law_terms import tail_index
-from allocsolve.models.coded.problem import CodedProblem
+from allocsolve.models.coded.problem import CodedProblem, Feature
 from allocsolve.models.coded.value import objective_value
+from allocsolve.models.errors import FeatureRefused
 from allocsolve.models.execution.coded_runs import CodedReplay
 from allocsolve.models.execution.estimate import estimate
 from allocsolve.models.execution.outcome import Simulation
@@ -66,7 +67,11 @@ def simulate(
     ------
     Cancelled
         If the run was cancelled before anything was drawn.
+    FeatureRefused
+        If stragglers change over rounds.
     """
+    if Feature.SEQUENTIAL in problem.features:
+        raise FeatureRefused("simulate", [Feature.SEQUENTIAL], ())
     problem = _under_law(problem, request)
     labels = list(names or (f"answer {k + 1}" for k in range(len(answers))))
     laws = [_law(problem, answer) for answer in answers]

@@ -11,6 +11,7 @@ from allocsolve.models.arrays import FloatArray
 from allocsolve.models.errors import InputError
 from allocsolve.models.fair.answer import IDLE, FairAnswer, Run
 from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.fair.utility import sharing_pairs
 from allocsolve.models.result import Violation
 
 __all__ = ["Allocation", "JobRun", "JobShares", "PairShares", "Placed", "allocation_of", "place"]
@@ -99,10 +100,13 @@ def _rounds_by_id(answer: FairAnswer) -> tuple[Mapping[str, str], ...] | None:
 
 
 def _pairs_by_id(answer: FairAnswer) -> tuple[PairShares, ...] | None:
+    """Return the pairs that share anything; the others have shares of 0."""
     if answer.pair_shares is None:
         return None
-    rows = zip(answer.problem.pairs, answer.pair_shares.tolist(), strict=True)
-    return tuple(PairShares(pair.jobs, _row(answer.problem.type_ids, row)) for pair, row in rows)
+    types, shares = answer.problem.type_ids, answer.pair_shares
+    sharing = sharing_pairs(shares).tolist()
+    pairs = answer.problem.pairs
+    return tuple(PairShares(pairs[q].jobs, _row(types, shares[q].tolist())) for q in sharing)
 
 
 def _runs_by_id(answer: FairAnswer) -> tuple[JobRun, ...] | None:

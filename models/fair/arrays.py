@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
 from allocsolve.models.fair.columns import JobColumns
 
 __all__ = ["FairArrays"]
+
+ArrayT = TypeVar("ArrayT", BoolArray, FloatArray)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +32,10 @@ class FairArrays:
         bool (entities,).
     pair_jobs
         int64 (q, 2), the two jobs of each pair.
-    pair_throughput
-        float64 (q, m, 2), progress of each of the two while they share.
+    pair_kind
+        int64 (q,), row of ``pair_rates`` of each pair.
+    pair_rates
+        float64 (kinds, m, 2), progress of each of the two while they share.
     time_cap
         Whether the time shares of a job sum to at most 1.
     """
@@ -41,7 +46,8 @@ class FairArrays:
     entity_weight: FloatArray
     entity_is_fifo: BoolArray
     pair_jobs: IntArray
-    pair_throughput: FloatArray
+    pair_kind: IntArray
+    pair_rates: FloatArray
     time_cap: bool
 
     def __post_init__(self) -> None:
@@ -51,7 +57,8 @@ class FairArrays:
             self.entity_weight,
             self.entity_is_fifo,
             self.pair_jobs,
-            self.pair_throughput,
+            self.pair_kind,
+            self.pair_rates,
         ):
             array.setflags(write=False)
 
@@ -71,6 +78,11 @@ class FairArrays:
         return self.jobs.gang
 
     @cached_property
+    def pair_throughput(self) -> FloatArray:
+        """float64 (q, m, 2), progress of the two jobs of each pair while they share."""
+        return _fixed(self.pair_rates[self.pair_kind])
+
+    @cached_property
     def exchanges(self) -> BoolArray:
         """Whether the throughput of a job counts, bool (n,): not for those of demands only."""
         if self.demand is None:
@@ -85,8 +97,8 @@ class FairArrays:
         able = np.zeros(len(self.gang), dtype=np.bool_)
         for j in np.flatnonzero(stock):  # by column: no copy of a table of a million jobs
             able |= self.throughput[:, j] > 0
-        gains = (self.pair_throughput[:, stock] > 0).any(axis=1)
-        np.logical_or.at(able, self.pair_jobs, gains)
+        gains: BoolArray = np.any(self.pair_rates[:, stock] > 0, axis=1)
+        able[self.pair_jobs[gains[self.pair_kind]]] = True
         if self.demand is not None:
             able |= ~self.exchanges
             able &= ~(self.demand[:, ~stock] > 0).any(axis=1)
@@ -114,14 +126,9 @@ class FairArrays:
             if len(line):
                 weight[line] = 0.0
                 weight[line[np.argmin(self.jobs.arrival[line])]] = self.entity_weight[k]
-        return _fixed_float(weight)
+        return _fixed(weight)
 
 
-def _fixed(array: BoolArray) -> BoolArray:
-    array.setflags(write=False)
-    return array
-
-
-def _fixed_float(array: FloatArray) -> FloatArray:
+def _fixed(array: ArrayT) -> ArrayT:
     array.setflags(write=False)
     return array

@@ -123,7 +123,7 @@ def price_bound(
         that is minimised, up to rounding. With pairs that share units prices alone prove
         nothing: the bound is infinite, or 0 for an objective that is minimised.
     """
-    rows = counted(problem.arrays)
+    rows = counted(problem.arrays, name)
     if len(problem.arrays.pair_jobs):
         return np.inf if sense_of(problem, name) is Sense.MAX else 0.0
     case = _Case(problem, settings or problem.settings, np.asarray(prices, dtype=float), rows)

@@ -92,7 +92,7 @@ def check(
     InputError
         If the objective needs data that the instance does not have.
     """
-    chosen = name or (problem.objective.name if problem.objective else "leximin")
+    chosen = name or problem.goal.name
     by = settings or problem.settings
     placed = (
         Placed(allocation, np.full(len(allocation), np.nan), ())

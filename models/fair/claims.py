@@ -85,13 +85,25 @@ def check_claims(
         verified=partial(verify_reason, problem),
         gap=distance,
     )
-    found = judge_claims(report, claims, measures)
+    found = [*judge_claims(report, claims, measures), *_judge_worthless(report, claims)]
     if claims.status is not Status.OPTIMAL or name not in TIGHT:
         return found
     if answer is None or report is None or report.value is None or not report.valid:
         return found
     by, known = settings or problem.settings, float(report.value)
     return [*found, *_judge_certificate(problem, answer, name, known, by, tolerance)]
+
+
+def _judge_worthless(report: CheckReport | None, claims: Claims) -> Iterator[Violation]:
+    """Refuse the claims about an allocation whose value is infinite: it is worth nothing."""
+    if report is None or not report.valid or report.value is not None:
+        return
+    if claims.value is not None:
+        message = f"value {claims.value} is claimed, that of the allocation is infinite"
+        yield Violation("objective_value", message)
+    elif claims.status is Status.OPTIMAL:
+        message = "OPTIMAL is claimed for an allocation whose value is infinite"
+        yield Violation("objective_value", message)
 
 
 def _judge_certificate(

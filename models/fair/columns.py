@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import overload
 
 import numpy as np
+import numpy.typing as npt
 
 from allocsolve.models.arrays import FloatArray, IntArray
-from allocsolve.models.errors import InputError
+from allocsolve.models.errors import InputError, suggest
 from allocsolve.models.exact import Number
 from allocsolve.models.fair.data import Entity, Job
 from allocsolve.models.fields import Known, is_real
 
-__all__ = ["JobColumns", "JobTable", "Numbered", "columns_of", "float_array"]
+__all__ = [
+    "DEFAULTS",
+    "JobColumns",
+    "JobTable",
+    "Numbered",
+    "columns_from",
+    "columns_of",
+    "float_array",
+    "table_of",
+]
+
+
+DEFAULTS: Mapping[str, float] = MappingProxyType(
+    {
+        "weight": 1.0,
+        "gang": 1.0,
+        "elapsed": 0.0,
+        "remaining": np.nan,
+        "isolated": np.nan,
+        "arrival": 0.0,
+        "deadline": np.inf,
+    }
+)
+"""Each column of one number for a job, and what stands there if nothing is said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +86,89 @@ def float_array(values: object, name: str, shape: tuple[int, ...]) -> FloatArray
         If it holds anything but numbers or has another shape.
     """
     try:
+        if np.iscomplexobj(np.asarray(values)):
+            raise TypeError("its numbers are complex")
         array = np.array(values, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name}: not an array of numbers ({error})") from None
+        raise InputError(
+            f"{name}: not an array of numbers ({error})",
+            allowed=f"an array of numbers of shape {shape}",
+            remedy=f"correct {name}",
+        ) from None
     if array.shape != shape:
         raise InputError(
             f"{name} has shape {array.shape}", allowed=f"an array of shape {shape}", path=name
         )
     array.setflags(write=False)
     return array
+
+
+def table_of(throughput: object) -> npt.NDArray[np.generic]:
+    """Return throughputs as an array of two axes, not copied.
+
+    Raises
+    ------
+    InputError
+        If it has another shape.
+    """
+    try:
+        table: npt.NDArray[np.generic] = np.asarray(throughput)
+    except ValueError:
+        raise InputError(
+            "throughput: its rows differ in length", allowed="an array of shape (jobs, types)"
+        ) from None
+    if table.ndim != 2:
+        raise InputError(
+            f"throughput has {table.ndim} axes", allowed="an array of shape (jobs, types)"
+        )
+    return table
+
+
+def columns_from(
+    table: npt.NDArray[np.generic], given: Mapping[str, object], entities: int
+) -> JobColumns:
+    """Return the columns that arrays describe, with the defaults of a job.
+
+    Parameters
+    ----------
+    table
+        (n, m), throughputs.
+    given
+        Columns by name, as :meth:`allocsolve.models.fair.problem.FairProblem.from_arrays` says.
+    entities
+        How many there are.
+
+    Raises
+    ------
+    InputError
+        If a column is unknown, or no array of numbers of its shape.
+    """
+    shape = table.shape
+    n = shape[0]
+    demand, entity = given.get("demand"), given.get("entity")
+    known = [*DEFAULTS, "entity", "demand"]
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        hint = suggest(unknown[0], known)
+        raise InputError(f"unknown column '{unknown[0]}'{hint}", allowed=", ".join(known))
+    columns = {
+        name: float_array(given[name], name, (n,)) if name in given else np.full(n, value)
+        for name, value in DEFAULTS.items()
+    }
+    places = np.full(n, -1) if entity is None else np.array(entity)
+    wrong = places.shape != (n,) or not np.issubdtype(places.dtype, np.integer)
+    if wrong or (n and (places.min() < -1 or places.max() >= entities)):
+        raise InputError(
+            "entity is no (jobs,) array of positions in entities",
+            allowed=f"whole numbers, -1 (none) .. {entities - 1}",
+            remedy="correct entity, or give the entities",
+        )
+    return JobColumns(
+        throughput=float_array(table, "throughput", shape),
+        demand=None if demand is None else float_array(demand, "demand", shape),
+        entity=places.astype(np.int64),
+        **columns,
+    )
 
 
 class Numbered(Sequence[str]):

@@ -28,8 +28,7 @@ def max_min(problem: FairProblem) -> Built:
     It serves all objectives that :func:`allocsolve.models.fair.objectives.scale` knows.
     """
     market = Market(problem)
-    name = problem.objective.name if problem.objective else "leximin"
-    part, worth = _parts(market, scale(problem, name, problem.settings))
+    part, worth = _parts(market, scale(problem, problem.goal.name, problem.settings))
     level = cp.Variable()
     return cp.Problem(
         cp.Maximize(level), [*market.constraints, market.utility >= level * part]
@@ -50,15 +49,14 @@ def level_above(problem: FairProblem, unit: FloatArray, floor: FloatArray) -> Bu
     """
     market = Market(problem)
     level = cp.Variable()
-    rows, n = market.rows, len(problem.arrays.gang)
+    rows = market.rows
     part = unit[rows] / market.unit
     above = market.utility >= level * part + floor[rows] / market.unit
     read = market.decoder()
 
     def decode() -> Solution:
-        worth = np.zeros(n)
-        worth[rows] = np.abs(np.asarray(above.dual_value)) / market.unit
-        return replace(read(), job_prices=worth)
+        worth = np.abs(np.asarray(above.dual_value)) / market.unit / market.count
+        return replace(read(), job_prices=market.spread(worth))
 
     return cp.Problem(cp.Maximize(level), [*market.constraints, above]), decode
 

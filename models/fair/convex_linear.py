@@ -56,15 +56,19 @@ def _cheapest(market: Market) -> Built:
 
 
 def _best_value(market: Market) -> Built:
-    """Forbid everything that is dearer for its utility than the best."""
+    """Forbid everything that is dearer for its utility than the best.
+
+    More stock does not change the best ratio, so that nothing has a price.
+    """
     arrays = market.problem.arrays
     spent = market.gang[:, None] * arrays.cost[market.types]
-    pace = arrays.throughput[np.ix_(market.rows, market.types)] * market.weight[:, None]
+    pace = arrays.throughput[np.ix_(market.rows, market.types)] * arrays.weight[market.rows, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(pace > 0, pace / spent, 0.0)
     best = ratio >= ratio.max(initial=0.0) * (1 - 1e-12)
     forbidden = cp.multiply(np.where(best, 0.0, 1.0), market.amount) <= 0
-    return _most_of(market, market.weight, forbidden)
+    program, _ = _most_of(market, market.weight, forbidden)
+    return program, market.decoder(0.0)
 
 
 def envy_free_efficiency(problem: FairProblem) -> Built:

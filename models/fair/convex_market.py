@@ -14,11 +14,13 @@ from functools import cached_property
 
 import cvxpy as cp
 import numpy as np
+from scipy import sparse
 
 from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.fair.certificates import ceilings
 from allocsolve.models.fair.objectives import counted
 from allocsolve.models.fair.problem import FairProblem
+from allocsolve.models.fair.sharing import SharingClasses, sharing_classes
 
 __all__ = ["Built", "Decode", "Market", "Solution"]
 
@@ -56,7 +58,12 @@ class Market:
     Attributes
     ----------
     rows, types
-        Positions of the jobs that count and of the types in stock.
+        Positions of the jobs that count and of the types in stock; where pairs share units, of
+        one job of each class (:mod:`allocsolve.models.fair.sharing`).
+    count
+        float64 (k,), jobs for which each row stands.
+    weight
+        float64 (k,), weight of these jobs together.
     unit
         float64 (k,), utility that stands for 1.
     most
@@ -70,13 +77,18 @@ class Market:
     def __init__(self, problem: FairProblem) -> None:
         arrays = problem.arrays
         self.problem = problem
-        self.rows: IntArray = counted(arrays)
+        self.rows: IntArray = counted(arrays, problem.goal.name)
+        self.count: FloatArray = np.ones(len(self.rows))
         self.types: IntArray = np.flatnonzero(arrays.capacity > 0)
         self.stock: FloatArray = arrays.capacity[self.types]
-        self.weight: FloatArray = arrays.weight[self.rows]
+        self.classes = sharing_classes(problem) if len(arrays.pair_jobs) else None
+        if self.classes is not None:
+            self.rows = self.rows[self.classes.jobs.first]
+            self.count = self.classes.jobs.count.astype(np.float64)
+        self.weight: FloatArray = arrays.weight[self.rows] * self.count
         self.gang: FloatArray = arrays.gang[self.rows]
-        self.most = self._most(self.gang)
-        self.pairs = _Pairs(self) if len(arrays.pair_jobs) else None
+        self.most = self.most_of(self.gang * self.count)
+        self.pairs = None if self.classes is None else _Pairs(self, self.classes)
         unit = ceilings(problem)[self.rows]
         if self.pairs is not None:
             unit = np.maximum(unit, self.pairs.reach(len(self.rows)))
@@ -84,9 +96,18 @@ class Market:
         self.amount = cp.Variable((len(self.rows), len(self.types)), nonneg=True)
         self.utility = cp.Variable(len(self.rows), nonneg=True)
 
-    def _most(self, gang: FloatArray) -> FloatArray:
+    def most_of(self, gang: FloatArray, times: FloatArray | float = 1.0) -> FloatArray:
+        """Return the largest share of time of these gangs on each type.
+
+        Parameters
+        ----------
+        times
+            How often the share counts for the time cap.
+        """
         held: FloatArray = self.stock / gang[:, None]
-        return np.minimum(held, 1.0) if self.problem.time_cap else held
+        if not self.problem.time_cap:
+            return held
+        return np.minimum(held, 1.0 / np.asarray(times).reshape(-1, 1))
 
     @cached_property
     def exchanging(self) -> IntArray:
@@ -105,7 +126,8 @@ class Market:
     @cached_property
     def held(self) -> cp.Expression:
         """The part of each type's stock that all jobs hold together, (m,)."""
-        held = cp.sum(cp.multiply(self.gang[:, None] * self.most / self.stock, self.amount), axis=0)
+        each = (self.gang * self.count)[:, None] * self.most / self.stock
+        held = cp.sum(cp.multiply(each, self.amount), axis=0)
         demand = self.problem.arrays.demand
         if demand is not None:
             asked = demand[np.ix_(self.rows, self.types)] * (self.gang * self.unit)[:, None]
@@ -152,20 +174,38 @@ class Market:
     def _read(self, worth: float) -> Solution:
         arrays = self.problem.arrays
         n, m = arrays.throughput.shape
-        place = np.ix_(self.rows, self.types)
-        shares, prices, times, jobs = np.zeros((n, m)), np.zeros(m), np.zeros(n), np.zeros(n)
-        part = np.where(arrays.throughput[place] > 0, _value(self.amount) * self.most, 0.0)
+        part = _value(self.amount) * self.most
+        part = np.where(arrays.throughput[np.ix_(self.rows, self.types)] > 0, part, 0.0)
         if arrays.demand is not None:
-            held = arrays.demand[place] * (_value(self.utility) * self.unit)[:, None]
+            demand = arrays.demand[np.ix_(self.rows, self.types)]
+            held = demand * (_value(self.utility) * self.unit)[:, None]
             part = np.where(self._exchanges[:, None], part, 0.0) + held
-        shares[place] = part
+        prices, times, jobs = np.zeros(m), np.zeros(len(self.rows)), np.zeros(len(self.rows))
         prices[self.types] = worth * _dual(self.capacity) / self.stock
-        where = self.rows[self.exchanging]
+        where = self.exchanging
         if self.time is not None:
-            times[where] = worth * _dual(self.time)
-        jobs[where] = worth * _dual(self.gain) / self.unit[self.exchanging]
+            times[where] = worth * _dual(self.time) / self.count[where]
+        jobs[where] = worth * _dual(self.gain) / self.unit[where] / self.count[where]
+        shares, wide = np.zeros((n, m)), np.zeros((len(self.rows), m))
+        wide[:, self.types] = part
+        every, member = self._members
+        shares[every] = wide[member]
         pairs = None if self.pairs is None else self.pairs.shares(m)
-        return Solution(shares, prices, times, jobs, pairs)
+        return Solution(shares, prices, self.spread(times), self.spread(jobs), pairs)
+
+    @property
+    def _members(self) -> tuple[IntArray, IntArray]:
+        """Positions of all jobs that count, and the row that each of them has."""
+        if self.classes is None:
+            return self.rows, np.arange(len(self.rows))
+        return self.classes.rows, self.classes.jobs.member
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        """Return what rows say for all jobs, float64 (n,), 0 for those that do not count."""
+        every, member = self._members
+        spread = np.zeros(len(self.problem.arrays.gang))
+        spread[every] = values[member]
+        return spread
 
     @property
     def _exchanges(self) -> np.ndarray:
@@ -173,48 +213,47 @@ class Market:
 
 
 class _Pairs:
-    """The pairs of jobs that count, with the time that they share."""
+    """The classes of pairs of jobs that count, with the time that each pair shares."""
 
-    def __init__(self, market: Market) -> None:
+    def __init__(self, market: Market, classes: SharingClasses) -> None:
         arrays = market.problem.arrays
-        place = np.full(len(arrays.gang), -1)
-        place[market.rows] = np.arange(len(market.rows))
-        ends = place[arrays.pair_jobs]
-        self._count, self._jobs = len(ends), len(market.rows)
-        self._types = market.types
-        self._kept = np.flatnonzero((ends >= 0).all(axis=1))
-        self._ends = ends[self._kept]
-        gang = arrays.gang[arrays.pair_jobs[self._kept, 0]]
-        self._pace = arrays.pair_throughput[self._kept][:, market.types]
-        self._most: FloatArray = market._most(gang)
+        self._jobs, self._types = len(market.rows), market.types
+        self._classes = classes
+        self._ends, self._each = classes.ends, classes.each
+        gang = arrays.gang[arrays.pair_jobs[classes.pair_first, 0]] * classes.pair_count
+        rates = arrays.pair_rates[arrays.pair_kind[classes.pair_first]]
+        self._pace: FloatArray = rates[:, market.types]
+        alone = self._ends[:, 0] == self._ends[:, 1]
+        times = np.where(alone, self._each.sum(axis=1), self._each.max(axis=1))
+        self._most: FloatArray = market.most_of(gang, times)
         self._load = gang[:, None] * self._most / market.stock
         self.amount = cp.Variable(self._most.shape, nonneg=True)
 
     def reach(self, jobs: int) -> FloatArray:
-        """Return the most that a pair alone brings each job."""
+        """Return the most that a class of pairs alone brings each job."""
         best = np.zeros(jobs)
-        brought = (self._pace * self._most[:, :, None]).max(axis=1, initial=0.0)
+        brought = (self._pace * self._most[:, :, None]).max(axis=1, initial=0.0) * self._each
         np.maximum.at(best, self._ends, brought)
         return best
 
-    def _each(self, side: int) -> np.ndarray:
+    def _sums(self, side: int) -> sparse.csr_matrix:
         """Return the matrix that adds what concerns one side of the pairs to its job."""
-        table = np.zeros((self._jobs, len(self._ends)))
-        table[self._ends[:, side], np.arange(len(self._ends))] = 1.0
-        return table
+        shape = (self._jobs, len(self._ends))
+        places = (self._ends[:, side], np.arange(len(self._ends)))
+        return sparse.csr_matrix((self._each[:, side], places), shape=shape)
 
     def gained(self, unit: FloatArray) -> cp.Expression:
         """Return the utilities that sharing brings, in these units."""
         total = cp.Constant(np.zeros(self._jobs))
         for side in (0, 1):
             brought = self._pace[:, :, side] * self._most / unit[self._ends[:, side]][:, None]
-            total = total + self._each(side) @ cp.sum(cp.multiply(brought, self.amount), axis=1)
+            total = total + self._sums(side) @ cp.sum(cp.multiply(brought, self.amount), axis=1)
         return total
 
     def used(self) -> cp.Expression:
         """Return the time that each job spends sharing."""
         spent = cp.sum(cp.multiply(self._most, self.amount), axis=1)
-        return (self._each(0) + self._each(1)) @ spent
+        return (self._sums(0) + self._sums(1)) @ spent
 
     def held(self) -> cp.Expression:
         """Return the part of each type's stock that pairs hold."""
@@ -222,12 +261,10 @@ class _Pairs:
 
     def shares(self, types: int) -> FloatArray:
         """Return the shares of all pairs, float64 (q, types)."""
-        found = np.zeros((self._count, types))
+        found = np.zeros((len(self._ends) + 1, types))  # the last row is that of no class
         useful = self._pace.max(axis=2) > 0
-        found[np.ix_(self._kept, self._types)] = np.where(
-            useful, _value(self.amount) * self._most, 0.0
-        )
-        return found
+        found[:-1, self._types] = np.where(useful, _value(self.amount) * self._most, 0.0)
+        return found[self._classes.pair_member]
 
 
 def _value(variable: cp.Variable) -> FloatArray:

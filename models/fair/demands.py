@@ -10,7 +10,7 @@ import numpy as np
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.envy import envy_ratios
 from allocsolve.models.fair.objectives import counted, levels, required
-from allocsolve.models.fair.settings import Settings
+from allocsolve.models.fair.settings import LEXICOGRAPHIC, Settings
 from allocsolve.models.fair.split import equal_split
 from allocsolve.models.result import Violation
 
@@ -24,7 +24,7 @@ def judge_objective(answer: FairAnswer, name: str, settings: Settings) -> Iterat
     """Yield what an allocation lacks of the constraints and levels of an objective."""
     if name in _JUDGES:
         yield from _JUDGES[name](answer, settings)
-    if name in ("leximin", "dominant_resource") and answer.levels is not None:
+    if name in LEXICOGRAPHIC and answer.levels is not None:
         yield from _judge_levels(answer, name, settings)
 
 

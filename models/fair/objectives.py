@@ -2,7 +2,8 @@
 
 U_i is the utility of job i, w_i its weight (after the entities' weights are divided), E_i its
 equal-split utility. Jobs that no allocation gives a positive utility, and jobs of weight 0
-(waiting in a ``fifo`` entity), are left out of every objective.
+(waiting in a ``fifo`` entity), are left out of every objective; a deadline is a promise, so that
+``cost`` counts those that wait with one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from allocsolve.models.fair.arrays import FairArrays
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.settings import Settings
 from allocsolve.models.fair.split import equal_split
+from allocsolve.models.fair.utility import loads
 from allocsolve.models.result import Sense, relative_gap
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "counted",
     "evaluate",
     "gap",
+    "gap_scale",
     "has_deadlines",
     "isolated",
     "levels",
@@ -36,6 +39,7 @@ __all__ = [
     "required",
     "scale",
     "sense_of",
+    "spread",
 ]
 
 _Value = Callable[[FairAnswer, Settings], float]
@@ -67,9 +71,20 @@ class FairObjective:
     needs: tuple[str, ...] = ()
 
 
-def counted(arrays: FairArrays) -> IntArray:
-    """Return the positions of the jobs that objectives count."""
-    return np.flatnonzero(arrays.reachable & (arrays.weight > 0))
+def counted(arrays: FairArrays, name: str = "") -> IntArray:
+    """Return the positions of the jobs that an objective counts.
+
+    ``cost`` counts jobs with a deadline whatever their weight, every other one those with weight.
+    """
+    promised = (name == "cost") & np.isfinite(arrays.jobs.deadline)
+    return np.flatnonzero(arrays.reachable & ((arrays.weight > 0) | promised))
+
+
+def spread(rows: IntArray, values: FloatArray, count: int) -> FloatArray:
+    """Return the values of some of so many jobs as those of all, float64 (count,), else 0."""
+    every = np.zeros(count)
+    every[rows] = values
+    return every
 
 
 def alone(arrays: FairArrays) -> FloatArray:
@@ -90,13 +105,18 @@ def alone(arrays: FairArrays) -> FloatArray:
 
 
 def isolated(arrays: FairArrays, settings: Settings) -> FloatArray:
-    """Return the time of each job with its equal split: as given, else elapsed + remaining/E."""
+    """Return the time of each job with its equal split: as given, else elapsed + remaining/E.
+
+    A job that has neither waited nor anything to do takes no time: its ratio 0/0 counts as 0,
+    for which any time stands, here 1.
+    """
     jobs = arrays.jobs
     missing = np.isnan(jobs.isolated)
     if not missing.any():
         return jobs.isolated
     with np.errstate(divide="ignore", invalid="ignore"):
         alone_time = jobs.elapsed + jobs.remaining / equal_split(arrays, settings)
+    alone_time[(jobs.elapsed == 0) & (jobs.remaining == 0)] = 1.0
     return np.where(missing, alone_time, jobs.isolated)
 
 
@@ -139,7 +159,7 @@ def require_columns(problem: FairProblem, name: str) -> None:
     InputError
         Naming the first counted job without it.
     """
-    jobs, rows = problem.arrays.jobs, counted(problem.arrays)
+    jobs, rows = problem.arrays.jobs, counted(problem.arrays, name)
     for column in OBJECTIVES[name].needs:
         values: FloatArray = getattr(jobs, column)
         lacking = np.isnan(values)
@@ -176,11 +196,17 @@ def gap(problem: FairProblem, name: str, value: float, bound: float) -> float:
     ``(bound - value) / sum w`` for the two Nash objectives, where it is the mean distance of
     the logarithms; otherwise relative to the larger of the two.
     """
-    if name in ("nash", "nash_sharing_incentive"):
-        arrays = problem.arrays
-        total = float(arrays.weight[counted(arrays)].sum())
-        return (bound - value) / total if total else 0.0
-    return relative_gap(value, bound)
+    total = gap_scale(problem, name)
+    if total is None:
+        return relative_gap(value, bound)
+    return (bound - value) / total if total else 0.0
+
+
+def gap_scale(problem: FairProblem, name: str) -> float | None:
+    """Return the sum of the weights where gaps are relative to it, None for other objectives."""
+    if name not in ("nash", "nash_sharing_incentive"):
+        return None
+    return float(problem.arrays.weight[counted(problem.arrays)].sum())
 
 
 def _counted(answer: FairAnswer) -> tuple[IntArray, FloatArray, FloatArray]:
@@ -241,10 +267,7 @@ def _total(answer: FairAnswer, settings: Settings) -> float:  # noqa: ARG001
 
 def _cost(answer: FairAnswer, settings: Settings) -> float:
     arrays = answer.problem.arrays
-    held = arrays.gang @ answer.shares
-    if answer.pair_shares is not None:
-        held = held + arrays.gang[arrays.pair_jobs[:, 0]] @ answer.pair_shares
-    spent = float(arrays.cost @ held)
+    spent = float(arrays.cost @ loads(arrays, answer.shares, answer.pair_shares))
     if has_deadlines(answer.problem):
         return spent
     gained = _total(answer, settings)

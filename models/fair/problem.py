@@ -16,10 +16,13 @@ from allocsolve.models.fair.columns import (
     JobColumns,
     JobTable,
     Numbered,
+    columns_from,
     columns_of,
     float_array,
+    table_of,
 )
 from allocsolve.models.fair.data import Entity, FairDocument, Goal, Job, Pair, ResourceType, Rounds
+from allocsolve.models.fair.pairs import PairTable, check_pair_table
 from allocsolve.models.fair.settings import Settings, check_goal, goal_of
 from allocsolve.models.fair.validate import (
     check_columns,
@@ -77,11 +80,13 @@ class FairProblem:
     found: tuple[str, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("types", "entities", "pairs"):
+        for name in ("types", "entities"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        if not isinstance(self.pairs, PairTable):
+            object.__setattr__(self, "pairs", tuple(self.pairs))
         if not isinstance(self.jobs, JobTable):
             object.__setattr__(self, "jobs", tuple(self.jobs))
-        check_goal(self.objective or Goal())
+        check_goal(self.goal)
         object.__setattr__(self, "arrays", _build(self))
         if self.rounds is not None:
             check_rounds(self.rounds, self.types, time_cap=self.time_cap)
@@ -128,16 +133,19 @@ class FairProblem:
         InputError
             If a shape, an id or a number is wrong.
         """
-        table = np.asarray(throughput)
-        if table.ndim != 2:
-            raise InputError(f"throughput has {table.ndim} axes", allowed="(jobs, types)")
+        table = table_of(throughput)
         n, m = table.shape
         names = tuple(types) if types is not None else tuple(str(j) for j in range(m))
         stock = float_array(capacity, "capacity", (m,)).tolist()
         price = float_array(np.zeros(m) if cost is None else cost, "cost", (m,)).tolist()
-        if len(names) != m or (ids is not None and len(ids) != n):
-            raise InputError("there are not as many ids as rows and columns of throughput")
-        data = _columns_from(table, columns or {}, len(entities))
+        for what, given, size in (("types", names, m), ("ids", ids, n)):
+            if given is not None and len(given) != size:
+                raise InputError(
+                    f"{what} has {len(given)} entries, throughput has the shape {table.shape}",
+                    allowed=f"{size} ids",
+                    remedy=f"correct {what}, or transpose throughput: rows are jobs",
+                )
+        data = columns_from(table, columns or {}, len(entities))
         return cls(
             types=[
                 ResourceType(id=token, count=count, cost=each)
@@ -194,6 +202,24 @@ class FairProblem:
         """Return a new problem with some data fields changed, validated again."""
         return replace(self, **changes)  # type: ignore[arg-type]  # validated by __post_init__
 
+    def with_pairs(self, ends: object, throughput: object, kind: object = None) -> FairProblem:
+        """Return the same problem with these pairs of jobs that may share units.
+
+        Parameters
+        ----------
+        ends, throughput
+            int (q, 2), positions of the two jobs; float (q, m, 2), progress of each of the two
+            on each type while they share.
+        kind
+            int (q,), row of ``throughput`` of each pair, where many pairs are alike.
+
+        Raises
+        ------
+        InputError
+            If a shape, a position or a number is wrong.
+        """
+        return self.replace(pairs=PairTable(self.type_ids, self.job_ids, ends, throughput, kind))
+
     def named(self, name: str, origin: InstanceInfo | None = None) -> FairProblem:
         """Return the same problem under another name, without validating its data again."""
         twin = copy.copy(self)
@@ -237,7 +263,7 @@ class FairProblem:
             FairFeature.GANGS: bool((arrays.gang > 1).any()),
             FairFeature.ENTITIES: bool((arrays.jobs.entity >= 0).any()),
             FairFeature.DEMANDS: arrays.demand is not None,
-            FairFeature.PAIRS: bool(self.pairs),
+            FairFeature.PAIRS: len(self.pairs) > 0,
             FairFeature.ROUNDS: self.rounds is not None,
             FairFeature.DEADLINES: bool(np.isfinite(arrays.jobs.deadline).any()),
             FairFeature.NO_TIME_CAP: not self.time_cap,
@@ -245,9 +271,14 @@ class FairProblem:
         return frozenset(name for name, there in present.items() if there)
 
     @property
+    def goal(self) -> Goal:
+        """The objective that the instance asks for, the default one if it names none."""
+        return self.objective or Goal()
+
+    @property
     def settings(self) -> Settings:
         """The settings that the instance asks for."""
-        return Settings.of(self.objective or Goal())
+        return Settings.of(self.goal)
 
     @cached_property
     def job_index(self) -> Mapping[str, int]:
@@ -264,42 +295,6 @@ class FairProblem:
         return tuple(job.id for job in self.jobs)
 
 
-def _columns_from(
-    table: npt.NDArray[np.generic], given: Mapping[str, object], entities: int
-) -> JobColumns:
-    """Return the columns that arrays describe, with the defaults of a job."""
-    shape = table.shape
-    n = shape[0]
-    demand, entity = given.get("demand"), given.get("entity")
-    defaults = {
-        "weight": 1.0,
-        "gang": 1.0,
-        "elapsed": 0.0,
-        "remaining": np.nan,
-        "isolated": np.nan,
-        "arrival": 0.0,
-        "deadline": np.inf,
-    }
-    known = [*defaults, "entity", "demand"]
-    unknown = sorted(set(given) - set(known))
-    if unknown:
-        raise InputError(f"unknown column '{unknown[0]}'", allowed=", ".join(known))
-    columns = {
-        name: float_array(given[name], name, (n,)) if name in given else np.full(n, value)
-        for name, value in defaults.items()
-    }
-    places = np.full(n, -1) if entity is None else np.array(entity)
-    wrong = places.shape != (n,) or not np.issubdtype(places.dtype, np.integer)
-    if wrong or (n and (places.min() < -1 or places.max() >= entities)):
-        raise InputError("entity is no (jobs,) array of positions", allowed=f"-1 .. {entities - 1}")
-    return JobColumns(
-        throughput=float_array(table, "throughput", shape),
-        demand=None if demand is None else float_array(demand, "demand", shape),
-        entity=places.astype(np.int64),
-        **columns,
-    )
-
-
 def _build(problem: FairProblem) -> FairArrays:
     """Validate the data and return its arrays."""
     types, ids = problem.types, problem.job_ids
@@ -312,37 +307,50 @@ def _build(problem: FairProblem) -> FairArrays:
     known = Known("type", problem.type_ids)
     columns = _columns(problem, known)
     check_columns(columns, ids, problem.type_ids)
-    table = _pairs(problem, known, columns) if problem.pairs else []
+    ends, kinds, rates = _pairs(problem, known, columns)
     return FairArrays(
         jobs=columns,
         capacity=np.array([count for count, _ in stock], dtype=np.float64),
         cost=np.array([cost for _, cost in stock], dtype=np.float64),
         entity_weight=np.array(weights, dtype=np.float64),
         entity_is_fifo=np.array([e.policy == "fifo" for e in problem.entities], dtype=np.bool_),
-        pair_jobs=np.array([jobs for jobs, _ in table], dtype=np.int64).reshape(-1, 2),
-        pair_throughput=np.array([row for _, row in table]).reshape(-1, len(types), 2),
+        pair_jobs=ends,
+        pair_kind=kinds,
+        pair_rates=rates,
         time_cap=problem.time_cap,
     )
 
 
 def _pairs(
     problem: FairProblem, types: Known, columns: JobColumns
-) -> list[tuple[tuple[int, int], npt.NDArray[np.float64]]]:
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return jobs and kind of each pair, (q, 2) and (q,), and the rates of each kind."""
+    m = len(types.ids)
+    if not len(problem.pairs):
+        none = np.zeros((0, 2), dtype=np.int64)
+        return none, none[:, 0], np.zeros((0, m, 2))
+    if isinstance(problem.pairs, PairTable):
+        if problem.pairs.throughput.shape[1] != m:
+            raise InputError(f"the table of pairs does not have the {m} types of the instance")
+        check_pair_table(problem.pairs, columns, problem.job_ids)
+        return problem.pairs.ends, problem.pairs.kind, problem.pairs.throughput
     jobs = Known("job", problem.job_ids)
     table = [
         check_pair(pair, f"$.pairs[{q}]", jobs, types, columns)
         for q, pair in enumerate(problem.pairs)
     ]
     first: dict[frozenset[int], int] = {}
-    for q, (ends, _) in enumerate(table):
-        if first.setdefault(frozenset(ends), q) != q:
+    for q, (pair, _) in enumerate(table):
+        if first.setdefault(frozenset(pair), q) != q:
             raise InputError(
                 f"pair {'-'.join(problem.pairs[q].jobs)} comes twice",
                 allowed="each two jobs once",
                 remedy="delete one of the two",
                 path=f"$.pairs[{q}]",
             )
-    return table
+    ends = np.array([pair for pair, _ in table], dtype=np.int64)
+    kinds = np.arange(len(table), dtype=np.int64)
+    return ends, kinds, np.array([row for _, row in table], dtype=np.float64)
 
 
 def _columns(problem: FairProblem, types: Known) -> JobColumns:

@@ -32,7 +32,10 @@ class SloConflict(Reason, frozen=True, tag="slo_conflict", kw_only=True):
         """Say the reason in English."""
         named = ", ".join(f"'{job}'" for job in self.jobs[:5])
         more = f" and {len(self.jobs) - 5} more" if len(self.jobs) > 5 else ""
-        said = f"the deadlines of {named}{more} need more than the whole stock can give"
+        if len(self.jobs) == 1 and not self.prices:
+            said = f"the deadline of {named} needs more than that job could get alone"
+        else:
+            said = f"the deadlines of {named}{more} need more than the whole stock can give"
         if self.relaxation is None:
             return said
         return f"{said}; all can be met once each is {self.relaxation:.6g} times as far away"

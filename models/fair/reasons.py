@@ -16,10 +16,15 @@ __all__ = ["find_reason"]
 def find_reason(problem: FairProblem, name: str) -> Reason | None:
     """Return why an objective has no answer if one job alone shows it, else None.
 
-    Only ``cost`` with deadlines can be infeasible: every other objective has the allocation
-    that gives nothing, or the equal split.
+    ``cost`` with deadlines can be infeasible, and so can floors of a proportional split, which
+    no single job shows; every other objective has the allocation that gives nothing, or the
+    equal split.
     """
-    if name != "cost" or len(problem.arrays.pair_jobs):
+    if name != "cost":
         return None
-    late = np.flatnonzero(required(problem) > ceilings(problem) * (1 + 1e-9)).tolist()
+    needed = required(problem)
+    if len(problem.arrays.pair_jobs):  # ceilings know nothing of what pairs bring
+        late = np.flatnonzero((needed > 0) & ~problem.arrays.reachable).tolist()
+    else:
+        late = np.flatnonzero(needed > ceilings(problem) * (1 + 1e-9)).tolist()
     return SloConflict(jobs=[problem.job_ids[late[0]]]) if late else None

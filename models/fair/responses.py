@@ -18,7 +18,15 @@ import numpy as np
 from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
 from allocsolve.models.fair.arrays import FairArrays
 
-__all__ = ["Offers", "Power", "best_gain", "least_cost", "offers_of", "unit_prices"]
+__all__ = [
+    "Offers",
+    "Power",
+    "best_gain",
+    "best_time_price",
+    "least_cost",
+    "offers_of",
+    "unit_prices",
+]
 
 _BLOCK = 32_768
 """Jobs that are worked on at once, so that a million jobs need no more memory than these."""
@@ -193,6 +201,34 @@ def best_gain(offers: Offers, gain: Power, floor: FloatArray | None = None) -> F
     if offers.capped.all():
         return best
     return np.where(offers.capped, best, _uncapped_gain(offers.ratio, gain, least))
+
+
+def best_time_price(offers: Offers, gain: Power, floor: FloatArray | None = None) -> FloatArray:
+    """Return the price of time that proves :func:`best_gain` of each job, float64 (k,).
+
+    A price y of utility and the price ``l = max_j (y u_j - price_j)^+`` of time prove
+    ``l + max_U gain(U) - y U``, which is convex in y: it is least at a slope of the hull of
+    price and utility, or of the gain at a type. All are tried, so that no rounding error of a
+    utility counts.
+    """
+    least = np.zeros(len(offers.reach)) if floor is None else floor
+    proved, time = np.full(len(least), np.inf), np.zeros(len(least))
+    for slope in _slopes(offers, gain):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            wanted = (slope[:, None] * offers.reach - offers.price).max(axis=1, initial=0.0)
+            utility = np.maximum(gain.wish(slope), least)
+            value = wanted + gain.value(utility) - slope * utility
+        better = value < proved
+        proved, time = np.where(better, value, proved), np.where(better, wanted, time)
+    return np.where(offers.capped, time, 0.0)
+
+
+def _slopes(offers: Offers, gain: Power) -> Iterator[FloatArray]:
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for low, low_price, high, high_price in _segments(offers):
+            yield (high_price - low_price) / (high - low)
+        for j in range(offers.reach.shape[1]):
+            yield gain.weight * offers.reach[:, j] ** -gain.alpha
 
 
 def _walked_cost(offers: Offers, utility: FloatArray) -> tuple[FloatArray, FloatArray]:

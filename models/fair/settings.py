@@ -11,7 +11,14 @@ from allocsolve.models.errors import InputError, UsageError, suggest
 from allocsolve.models.fair.data import Goal
 from allocsolve.models.fields import is_real
 
-__all__ = ["OBJECTIVE_NAMES", "SETTING_NAMES", "Settings", "check_goal", "goal_of"]
+__all__ = [
+    "LEXICOGRAPHIC",
+    "OBJECTIVE_NAMES",
+    "SETTING_NAMES",
+    "Settings",
+    "check_goal",
+    "goal_of",
+]
 
 OBJECTIVE_NAMES = (
     "leximin",
@@ -30,6 +37,9 @@ OBJECTIVE_NAMES = (
     "partial_allocation",
 )
 """Every objective, the default first."""
+
+LEXICOGRAPHIC = ("leximin", "dominant_resource")
+"""Objectives that raise one level after the other."""
 
 _CHOICES = {
     "equal_split": ("best", "proportional"),
@@ -85,10 +95,10 @@ class Settings:
         """
         changes: dict[str, object] = {}
         for key, text in options.items():
-            known = [*_CHOICES, "alpha"]
-            if key not in known:
+            if key not in SETTING_NAMES:
                 raise UsageError(
-                    f"unknown setting '{key}'{suggest(key, known)}\n  allowed: {', '.join(known)}"
+                    f"unknown setting '{key}'{suggest(key, SETTING_NAMES)}"
+                    f"\n  allowed: {', '.join(SETTING_NAMES)}"
                 )
             changes[key] = _alpha(text) if key == "alpha" else _choice(key, text)
         return replace(self, **changes)  # type: ignore[arg-type]  # the values were checked

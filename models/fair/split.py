@@ -8,7 +8,7 @@ from allocsolve.models.arrays import FloatArray
 from allocsolve.models.fair.arrays import FairArrays
 from allocsolve.models.fair.settings import Settings
 
-__all__ = ["equal_split"]
+__all__ = ["equal_split", "split_shares"]
 
 _BLOCK = 65_536
 """Jobs that are worked on at once, so that a million jobs need no more memory than these."""
@@ -27,9 +27,7 @@ def equal_split(arrays: FairArrays, settings: Settings | None = None) -> FloatAr
     """
     chosen = settings or Settings()
     n = len(arrays.gang)
-    part = np.full(n, 1.0 / n) if n else np.zeros(0)
-    if chosen.split == "weighted" and n:
-        part = arrays.weight / arrays.weight.sum()
+    part = _parts(arrays, chosen)
     value = np.empty(n)
     for begin in range(0, n, _BLOCK):
         rows = slice(begin, begin + _BLOCK)
@@ -43,6 +41,26 @@ def equal_split(arrays: FairArrays, settings: Settings | None = None) -> FloatAr
                 _leontief(arrays, rows, part[rows]),
             )
     return value
+
+
+def split_shares(arrays: FairArrays, settings: Settings | None = None) -> FloatArray:
+    """Return the shares of the equal split ``best``, float64 (n, m); jobs may have no demands."""
+    part = _parts(arrays, settings or Settings())
+    shares = part[:, None] * arrays.capacity / arrays.gang[:, None]
+    if not arrays.time_cap:
+        return np.where(arrays.throughput > 0, shares, 0.0)
+    order = np.argsort(-arrays.throughput, axis=1, kind="stable")
+    filled = np.minimum(np.cumsum(np.take_along_axis(shares, order, axis=1), axis=1), 1.0)
+    np.put_along_axis(shares, order, np.diff(filled, axis=1, prepend=0.0), axis=1)
+    return np.where(arrays.throughput > 0, shares, 0.0)
+
+
+def _parts(arrays: FairArrays, settings: Settings) -> FloatArray:
+    n = len(arrays.gang)
+    if settings.split == "weighted" and n:
+        weighted: FloatArray = arrays.weight / arrays.weight.sum()
+        return weighted
+    return np.full(n, 1.0 / n) if n else np.zeros(0)
 
 
 def _best(arrays: FairArrays, rows: slice, part: FloatArray) -> FloatArray:

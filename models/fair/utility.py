@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from allocsolve.models.arrays import FloatArray
+from allocsolve.models.arrays import FloatArray, IntArray
 from allocsolve.models.fair.arrays import FairArrays
 
-__all__ = ["loads", "time_used", "utilities"]
+__all__ = ["loads", "sharing_pairs", "time_used", "utilities"]
 
 
 def utilities(
@@ -29,8 +29,10 @@ def utilities(
     """
     gained: FloatArray = np.einsum("ij,ij->i", arrays.throughput, shares)
     if pair_shares is not None and len(pair_shares):
-        shared = np.einsum("qms,qm->qs", arrays.pair_throughput, pair_shares)
-        np.add.at(gained, arrays.pair_jobs, shared)
+        used = sharing_pairs(pair_shares)
+        rates = arrays.pair_rates[arrays.pair_kind[used]]
+        shared = np.einsum("qms,qm->qs", rates, pair_shares[used])
+        gained += _by_job(arrays, used, shared)
     if arrays.demand is None:
         return gained
     gained[~arrays.exchanges] = np.inf
@@ -62,6 +64,24 @@ def time_used(
     if arrays.demand is not None:
         used[~arrays.exchanges] = 0.0
     if pair_shares is not None and len(pair_shares):
-        each = pair_shares.sum(axis=1)
-        np.add.at(used, arrays.pair_jobs, np.column_stack([each, each]))
+        sharing = sharing_pairs(pair_shares)
+        each = pair_shares[sharing].sum(axis=1)
+        used += _by_job(arrays, sharing, np.column_stack([each, each]))
     return used
+
+
+def sharing_pairs(pair_shares: FloatArray) -> IntArray:
+    """Return the positions of the pairs that share anything."""
+    some = np.zeros(len(pair_shares), dtype=np.bool_)
+    for j in range(pair_shares.shape[1]):  # by column: rows are short, and there are millions
+        some |= pair_shares[:, j] != 0
+    return np.flatnonzero(some)
+
+
+def _by_job(arrays: FairArrays, pairs: IntArray, values: FloatArray) -> FloatArray:
+    """Return the sums over both ends of some pairs, float64 (n,)."""
+    ends, n = arrays.pair_jobs[pairs], len(arrays.gang)
+    total = np.zeros(n)
+    for side in (0, 1):
+        total += np.bincount(ends[:, side], values[:, side], n)
+    return total

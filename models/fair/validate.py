@@ -26,6 +26,9 @@ __all__ = [
 ]
 
 _MOST_ROUNDS = 1_000_000
+_LARGEST = 1e150
+"""Numbers beyond it, and positive ones below its inverse: their squares are not finite, or 0."""
+
 _NAMED = 5
 """How many ids a warning names before it counts the rest."""
 
@@ -39,6 +42,16 @@ class _Range:
     strict: bool = False
 
     def holds(self, values: FloatArray) -> BoolArray:
+        within: BoolArray = (values == 0) | ((values >= 1 / _LARGEST) & (values <= _LARGEST))
+        return within & self._is_inside(values)
+
+    def allowed(self, value: object) -> str:
+        """Say what a number that is refused may be."""
+        number = float(value) if isinstance(value, (int, float)) else np.nan
+        far = self._is_inside(np.array([number]))[0]
+        return f"0 or from {1 / _LARGEST:g} to {_LARGEST:g}" if far else self.text
+
+    def _is_inside(self, values: FloatArray) -> BoolArray:
         inside: BoolArray = values > self.least if self.strict else values >= self.least
         return inside & np.isfinite(values)
 
@@ -64,7 +77,7 @@ def _number(value: Number | None, owner: str, path: str, range_: _Range = _AMOUN
     except OverflowError:
         known = np.inf
     if not range_.holds(np.array([known]))[0]:
-        raise _fault(owner, field, value, range_.text, path)
+        raise _fault(owner, field, value, range_.allowed(known), path)
     return known
 
 
@@ -127,12 +140,14 @@ def check_columns(columns: JobColumns, ids: Sequence[str], types: Sequence[str])
 
 
 def _check_table(table: FloatArray, name: str, ids: Sequence[str], types: Sequence[str]) -> None:
-    if not table.size or (table.min() >= 0 and np.isfinite(table.max())):
+    if not table.size or (table.min() >= 1 / _LARGEST and table.max() <= _LARGEST):
         return
     for i, j in np.argwhere(~_AMOUNT.holds(table))[:1]:
         field = f"{name} on type '{types[j]}'"
         path = f"$.jobs[{i}].{name}.{types[j]}"
-        raise _fault(f"job '{ids[i]}'", field, table[i, j], _AMOUNT.text, path)
+        raise _fault(
+            f"job '{ids[i]}'", field, table[i, j], _AMOUNT.allowed(float(table[i, j])), path
+        )
 
 
 def _check_column(
@@ -140,7 +155,8 @@ def _check_column(
 ) -> None:
     absent = np.isnan(values) if np.isnan(missing) else values == missing
     for i in np.flatnonzero(~(range_.holds(values) | absent))[:1]:
-        raise _fault(f"job '{ids[i]}'", name, values[i], range_.text, f"$.jobs[{i}].{name}")
+        allowed = range_.allowed(float(values[i]))
+        raise _fault(f"job '{ids[i]}'", name, values[i], allowed, f"$.jobs[{i}].{name}")
 
 
 def _refuse_nan(values: FloatArray, name: str, range_: _Range, ids: Sequence[str]) -> None:
@@ -238,16 +254,20 @@ def find_notes(arrays: FairArrays, ids: Sequence[str], types: Sequence[str]) -> 
             "utility: no type in stock gives any; left out of the objective and given nothing"
         )
     most = arrays.gang.max(initial=0)
+    large, scarce = np.zeros(len(arrays.gang), dtype=np.bool_), []
     for j in np.flatnonzero((arrays.capacity > 0) & (arrays.capacity < most)).tolist():
         gangs = (arrays.throughput[:, j] > 0) & (arrays.gang > max(arrays.capacity[j], 1))
-        large = np.flatnonzero(gangs).tolist()
-        if large:
-            named = _listed([ids[i] for i in large[:_NAMED]], len(large))
-            verb = "need" if len(large) > 1 else "needs"
-            yield (
-                f"{named} {verb} more units at once than the {arrays.capacity[j]:g} of type "
-                f"{types[j]}: a time share of it is an average that no whole units give"
-            )
+        if gangs.any():
+            large |= gangs
+            scarce.append(f"the {arrays.capacity[j]:g} of type {types[j]}")
+    if scarce:
+        jobs = np.flatnonzero(large).tolist()
+        named = _listed([ids[i] for i in jobs[:_NAMED]], len(jobs))
+        verb = "need" if len(jobs) > 1 else "needs"
+        yield (
+            f"{named} {verb} more units at once than {_listed(scarce)}: time shares there are "
+            "averages that no whole units give"
+        )
 
 
 def _listed(ids: Sequence[str], count: int | None = None) -> str:

@@ -24,11 +24,12 @@ def verify_reason(problem: FairProblem, reason: Reason) -> bool:
     """Tell whether a reason proves that the instance has no answer.
 
     A :class:`SolverProof` has no argument that could be checked: it is accepted as the claim
-    that it is. With pairs that share units a conflict cannot be verified and is not accepted.
+    that it is. With pairs that share units a conflict is accepted only if one of its jobs can
+    have no utility at all.
     """
     if isinstance(reason, SolverProof):
         return True
-    if not isinstance(reason, SloConflict) or len(problem.arrays.pair_jobs):
+    if not isinstance(reason, SloConflict):
         return False
     known = set(reason.jobs) <= set(problem.job_index)
     return known and set(reason.prices) <= set(problem.type_index) and _conflicts(problem, reason)
@@ -37,6 +38,10 @@ def verify_reason(problem: FairProblem, reason: Reason) -> bool:
 def _conflicts(problem: FairProblem, reason: SloConflict) -> bool:
     rows = np.array(sorted({problem.job_index[job] for job in reason.jobs}), dtype=np.int64)
     needed = required(problem)[rows]
+    if bool(((needed > 0) & ~problem.arrays.reachable[rows]).any()):
+        return True
+    if len(problem.arrays.pair_jobs):
+        return False
     if bool((needed > ceilings(problem)[rows] * (1 + _MARGIN)).any()):
         return True
     prices = np.array([reason.prices.get(token, 0.0) for token in problem.type_ids])

@@ -16,7 +16,15 @@ from types import MappingProxyType
 import numpy as np
 
 from allocsolve.models.arrays import FloatArray, IntArray
-from allocsolve.models.fair.objectives import counted, has_deadlines, isolated, required, scale
+from allocsolve.models.fair.objectives import (
+    counted,
+    has_deadlines,
+    isolated,
+    required,
+    scale,
+    spread,
+)
+from allocsolve.models.fair.pair_prices import pair_margin
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.responses import offers_of, unit_prices
 from allocsolve.models.fair.settings import Settings
@@ -69,7 +77,7 @@ def weighted_bound(
         that the inequality does not bound.
     """
     arrays, chosen = problem.arrays, settings or problem.settings
-    rows = counted(arrays)
+    rows = counted(arrays, name)
     if name not in _BOUNDS or not len(rows):
         return np.inf if len(rows) else 0.0
     spent = arrays.cost if name == "cost" else None
@@ -81,16 +89,10 @@ def weighted_bound(
         unit = np.minimum(unit, job_prices[rows])
     time_price = np.where(capped, time_prices[rows], 0.0)
     paid = prices if spent is None else prices + spent
-    unit = unit * _fitting(problem, paid, _spread(rows, time_price, len(arrays.gang)), rows, unit)
+    unit = unit * _fitting(problem, paid, spread(rows, time_price, len(arrays.gang)), rows, unit)
     budget = float(prices @ arrays.capacity + time_price.sum())
     value = _BOUNDS[name](_Case(problem, chosen, rows, unit, budget, time_price))
     return np.inf if np.isnan(value) else value
-
-
-def _spread(rows: IntArray, values: FloatArray, count: int) -> FloatArray:
-    spread = np.zeros(count)
-    spread[rows] = values
-    return spread
 
 
 def _fitting(
@@ -104,12 +106,8 @@ def _fitting(
     arrays = problem.arrays
     if not len(arrays.pair_jobs):
         return 1.0
-    each = _spread(rows, unit, len(arrays.gang))[arrays.pair_jobs]
-    gained = np.einsum("qms,qs->qm", arrays.pair_throughput, each)
-    gang = arrays.gang[arrays.pair_jobs[:, 0]]
-    asked = gang[:, None] * prices + time_prices[arrays.pair_jobs].sum(axis=1)[:, None]
-    counts = (gained > 0) & (arrays.capacity > 0)
-    return float(np.min(asked[counts] / gained[counts], initial=1.0))
+    every = spread(rows, unit, len(arrays.gang))
+    return min(pair_margin(arrays, every, prices, time_prices), 1.0)
 
 
 def _first_level(name: str) -> Callable[[_Case], float]:
@@ -188,8 +186,8 @@ def _finish_time(case: _Case) -> float:
     left, elapsed = jobs.remaining[rows], jobs.elapsed[rows]
     alone_time = isolated(case.problem.arrays, case.settings)[rows]
     price = case.unit * left
-    if case.budget <= 0:
-        return np.inf if price.any() else 0.0
+    if case.budget <= 0:  # then time that has passed is what is left to prove
+        return np.inf if price.any() else float((elapsed / alone_time).max())
     ratio = float(((elapsed + price / case.budget) / alone_time).max())
     for _ in range(_STEPS):
         time = np.where(price > 0, ratio * alone_time - elapsed, 1.0)

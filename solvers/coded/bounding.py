@@ -15,6 +15,13 @@ from allocsolve.solvers.coded.ground import Ground
 __all__ = ["bound_cost"]
 
 _MARKS = 160
+"""Quantiles of the answer at which the lower sum of a mean has its points."""
+
+_DETAILS = {
+    "adaptive loads": "no loads do better than loads that may depend on what other nodes have sent",
+    "rateless loads": "no loads do better than if every row counted as soon as it is done",
+}
+"""What a ceiling says."""
 
 
 def bound_cost(ground: Ground) -> None:
@@ -27,12 +34,12 @@ def bound_cost(ground: Ground) -> None:
         return
     goal, name, answer = problem.objective, problem.objective_name, ground.control.answer
     ceiling = ceiling_of(problem, ground.domain)
-    source = f"{ceiling.name}, true laws"
+    source, detail = f"{ceiling.name}, true laws", _DETAILS[ceiling.name]
     if name in ("deadline_probability", "cost"):
         assert goal.deadline is not None
         reach = float(ceiling.reach(np.array([float(goal.deadline)]))[0])
         if name == "deadline_probability":
-            ground.control.raise_bound(RealBound(-min(1.0, reach), source))
+            ground.control.raise_bound(RealBound(-min(1.0, reach), source, detail))
         elif isinstance(ceiling, Adaptive):
             _bound_price(ground, ceiling, source)
     elif answer is not None:
@@ -40,10 +47,11 @@ def bound_cost(ground: Ground) -> None:
         if name == "quantile":
             assert goal.q is not None
             q = float(goal.q)
-            value = lower_quantile(ceiling, q, law.quantile(q))
+            value = lower_quantile(ceiling, q, law.quantile(q), ground.over)
         else:
-            value = lower_mean(ceiling, law.quantiles(np.linspace(0.001, 0.9995, _MARKS).tolist()))
-        ground.control.raise_bound(RealBound(value, source))
+            marks = law.quantiles(np.linspace(0.001, 0.9995, _MARKS).tolist())
+            value = lower_mean(ceiling, marks, ground.over)
+        ground.control.raise_bound(RealBound(value, source, detail))
 
 
 def _bound_price(ground: Ground, ceiling: Adaptive, source: str) -> None:
@@ -52,7 +60,7 @@ def _bound_price(ground: Ground, ceiling: Adaptive, source: str) -> None:
     assert goal.confidence is not None
     prices = ceiling.in_order(ground.problem.arrays.cost)
     value = ceiling.least_cost(float(goal.deadline), float(goal.confidence), prices)
-    ground.control.raise_bound(RealBound(value * (1 - 1e-9), source))
+    ground.control.raise_bound(RealBound(value * (1 - 1e-9), source, _DETAILS[ceiling.name]))
 
 
 def _bound_scenarios(ground: Ground) -> None:
@@ -71,4 +79,6 @@ def _bound_scenarios(ground: Ground) -> None:
     else:
         return
     value = max(value - 1e-12 * abs(value), -1.0 if name == "deadline_probability" else 0.0)
-    ground.control.raise_bound(RealBound(value, "rateless loads, given scenarios"))
+    ground.control.raise_bound(
+        RealBound(value, "rateless loads, given scenarios", _DETAILS["rateless loads"])
+    )

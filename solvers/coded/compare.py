@@ -9,9 +9,12 @@ from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.baselines import RULES, Loads, candidates, replicated
 from allocsolve.models.coded.law import NoExactLaw
 from allocsolve.models.coded.scores import QuickScores, Scores
+from allocsolve.solvers.coded.batching import partial_work
 from allocsolve.solvers.coded.ground import Ground
 
-__all__ = ["best_of", "best_of_rule", "compare", "names_of"]
+__all__ = ["best_of", "best_of_rule", "compare", "names_of", "note_value"]
+
+_CUT = "the time limit cut the search of these rules short, so no value is given: {}"
 
 _FINALISTS = 24
 """Candidates of nearly equal quick scores that are scored exactly."""
@@ -23,12 +26,21 @@ _SINGLE = ("hcmm_ceil", "load_balanced")
 """Rules with one candidate."""
 
 _NEAR = 2e-3
+"""Relative difference of quick scores up to which exact values decide."""
+
+_ROUGH = 2e-2
+"""The same for rougher scores."""
+
+_LONG = 3e8
+"""Steps of quick scores from which on rougher ones come first."""
 
 
 def names_of(ground: Ground) -> list[str]:
     """Return the rules that an answer is compared with."""
     batches = ground.problem.limits.batches
-    return [*(name for name in RULES if name != "bpcc" or batches != 1), "replication"]
+    if batches == 1:
+        return [*(name for name in RULES if name != "bpcc"), "replication"]
+    return [*RULES, "partial_work", "replication"]
 
 
 def compare(ground: Ground, *, offer: bool) -> None:
@@ -42,20 +54,34 @@ def compare(ground: Ground, *, offer: bool) -> None:
     for name in sorted(names_of(ground), key=lambda name: name not in _SINGLE):
         if ground.values and ground.over():
             break
-        if ground.hurried and name not in _SINGLE:
+        if name in ground.values:
             continue
         found = best_of_rule(ground, name)
-        ground.values.setdefault(name, None if found is None else found[1])
+        note_value(ground, name, found)
         if found is not None and offer and math.isfinite(found[1]):
             ground.control.offer(*found, name)
-        if ground.hurried and ground.control.answer is not None:
-            return
+            ground.starts.append(found)
+    if ground.unfinished:
+        ground.warnings += (_CUT.format(", ".join(ground.unfinished)),)
     if offer and ground.control.answer is None:
         _offer_anything(ground)
 
 
+def note_value(ground: Ground, name: str, found: tuple[CodedAnswer, float] | None) -> None:
+    """Keep what a rule is worth; of one whose search was cut short that is not known."""
+    if ground.cut:
+        ground.unfinished.append(name)
+    ground.values[name] = None if found is None or ground.cut else found[1]
+
+
 def best_of_rule(ground: Ground, name: str) -> tuple[CodedAnswer, float] | None:
-    """Return the best answer of a rule with its cost, None if it gives none."""
+    """Return the best answer of a rule with its cost, None if it gives none.
+
+    ``ground.cut`` tells whether the run had to end before all of it was looked at.
+    """
+    ground.cut = False
+    if name == "partial_work":
+        return partial_work(ground)
     if name == "replication":
         return _best_exactly(ground, list(replicated(ground.problem, ground.domain)))
     batches = ground.problem.limits.batches
@@ -83,17 +109,35 @@ def _nearly_best(ground: Ground, scores: Scores, given: Sequence[Loads]) -> list
     """Return the loads whose quick scores are about as good as the best one."""
     if not given:
         return []
-    scores.focus(given[len(given) // 3])
-    ranked = []
-    for place, loads in enumerate(given):
-        ranked.append((scores.score(loads), place))
-        if ground.over():
-            break
-    ranked.sort()
+    middle, places = given[len(given) // 3], list(range(len(given)))
+    if scores.work() * len(given) > _LONG:
+        scores.focus(middle, coarse=True)
+        ranked = _ranked(ground, scores, given, places)
+        slack = _ROUGH * abs(ranked[0][0])
+        middle = given[ranked[0][1]]
+        places = [place for score, place in ranked if score <= ranked[0][0] + slack]
+    scores.focus(middle)
+    ranked = _ranked(ground, scores, given, places)
     slack = _NEAR * abs(ranked[0][0])
     near = [given[place] for score, place in ranked if score <= ranked[0][0] + slack]
     affordable = int(_EXACT_WORK / ground.exact_work(near[0], scores.batches))
     return near[: min(_FINALISTS, max(1, affordable))]
+
+
+def _ranked(
+    ground: Ground, scores: Scores, given: Sequence[Loads], places: Sequence[int]
+) -> list[tuple[float, int]]:
+    """Return quick scores with the places of their loads, until the run has to end.
+
+    Far places come soon after each other, so that what was looked at until then says most.
+    """
+    ranked: list[tuple[float, int]] = []
+    stride = max(1, round(len(places) ** 0.5))
+    for place in (place for first in range(stride) for place in places[first::stride]):
+        if ranked and ground.cuts():
+            break
+        ranked.append((scores.score(given[place]), place))
+    return sorted(ranked)
 
 
 def _least_quantile(ground: Ground, scores: Scores, given: Sequence[Loads]) -> list[Loads]:
@@ -102,7 +146,7 @@ def _least_quantile(ground: Ground, scores: Scores, given: Sequence[Loads]) -> l
     assert goal.q is not None
     late = 1.0 - float(goal.q)
     best, rest = given[len(given) // 3 : len(given) // 3 + 1], list(given)
-    while rest and best and not ground.over():
+    while rest and best and not ground.cuts():
         scores.focus(best[0])
         rest = [loads for loads in rest if scores.score(loads) <= late]
         if rest:
@@ -114,7 +158,9 @@ def _best_exactly(
     ground: Ground, answers: Sequence[CodedAnswer]
 ) -> tuple[CodedAnswer, float] | None:
     best: tuple[CodedAnswer, float] | None = None
-    for answer in answers:
+    for k, answer in enumerate(answers):
+        if k and ground.cuts():
+            break
         try:
             cost = ground.cost(answer)
         except NoExactLaw:
@@ -125,8 +171,6 @@ def _best_exactly(
             continue
         if best is None or cost < best[1]:
             best = answer, cost
-        if ground.over():
-            break
     return best
 
 

@@ -24,17 +24,23 @@ from allocsolve.models.result import RealBound
 from allocsolve.solvers.coded.bounding import bound_cost
 from allocsolve.solvers.coded.compare import compare
 from allocsolve.solvers.coded.ground import Ground, read_numbers, ready_loops
+from allocsolve.solvers.coded.lateness import told_proof
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, infeasible, own_solver
 
-__all__ = ["enumerate_all", "is_small", "solve"]
+__all__ = ["enumerate_all", "enumerate_small", "is_small", "solve"]
 
 _POINTS = 400
+"""Times of the lower sum of a mean, at most."""
+
 _CLOSE = 5e-9
 """Relative improvement that is not looked for."""
 
 _SMALL = 1e8
+"""Loads, nodes alike counted once, up to which all of them are looked at without being asked to."""
+
 _MOST_BYTES = 2e8
+"""Memory of the dynamic program; of a larger job fewer times are looked at."""
 
 
 def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
@@ -46,7 +52,7 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
         if not ground.hurried:
             bound_cost(ground)
         if not ground.hurried and enumerate_all(ground, math.inf) and control.answer is None:
-            return infeasible(solver, None)
+            return infeasible(solver, told_proof(ground, solver.name, enumerate_small))
     return finished(
         control,
         solver,
@@ -63,10 +69,18 @@ def is_small(ground: Ground) -> bool:
     if not problem.arrays.independent or problem.limits.batches != 1:
         return False
     _, leaders, members = np.unique(node_classes(problem), return_index=True, return_counts=True)
-    count = 1.0
+    count = 1
     for cap, size in zip(domain.caps[leaders].tolist(), members.tolist(), strict=True):
-        count *= math.comb(cap + size, size)
-    return count <= _SMALL
+        count *= math.comb(cap + size, size)  # a whole number: it may be beyond all floats
+        if count > _SMALL:
+            return False
+    return True
+
+
+def enumerate_small(ground: Ground) -> None:
+    """Look at all loads if they are few."""
+    if is_small(ground):
+        enumerate_all(ground, math.inf)
 
 
 def enumerate_all(ground: Ground, budget: float) -> bool:
@@ -130,9 +144,8 @@ class _Tree:
         budget = math.inf if domain.budget is None else float(domain.budget) * (1 + 1e-12) + 1e-300
         cost = ground.control.value
         if name == "mean":
-            times = self._times(points)
+            times, measure = self._sum(points)
             score = math.inf if cost is None else cost * (1 - _CLOSE)
-            measure = np.diff(np.concatenate([[0.0], times]))
             return _Target(times, measure, np.array([domain.total, budget, score]))
         if name == "quantile":
             assert goal.q is not None
@@ -150,8 +163,18 @@ class _Tree:
                 score = math.inf if cost is None else (1.0 + cost) - _CLOSE * abs(cost)
         return _Target(np.array([time]), np.ones(1), np.array([domain.total, budget, score]))
 
+    def _sum(self, points: int) -> tuple[FloatArray, FloatArray]:
+        """Return times and widths of a sum that is the mean or, if it does not jump, below it.
+
+        The times of a lower sum are close where the best law falls fast.
+        """
+        stairs = self.ceiling.stairs
+        if stairs is not None and len(stairs) <= 2 * points:
+            return stairs[:-1], np.diff(stairs)
+        times = self._times(points)
+        return times, np.diff(np.concatenate([[0.0], times]))
+
     def _times(self, points: int) -> FloatArray:
-        """Return the right ends of the lower sums, close where the best law falls fast."""
         answer = self.ground.control.answer
         assert answer is not None
         law = completion_law(self.ground.problem, answer)

@@ -7,7 +7,7 @@ loads move in steps that are halved, scored by compiled loops and decided on exa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from allocsolve.models.coded.answer import CodedAnswer
@@ -16,15 +16,17 @@ from allocsolve.models.coded.data import Scenarios
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.value import objective_value
 from allocsolve.models.result import SolverInfo
+from allocsolve.solvers.coded.batching import refine_batches
 from allocsolve.solvers.coded.bounding import bound_cost
 from allocsolve.solvers.coded.compare import best_of, compare
-from allocsolve.solvers.coded.enumeration import enumerate_all, is_small
+from allocsolve.solvers.coded.enumeration import enumerate_all, enumerate_small, is_small
 from allocsolve.solvers.coded.ground import Ground, read_numbers, ready_loops
+from allocsolve.solvers.coded.lateness import out_of_reach, told_proof
 from allocsolve.solvers.coded.search import Search
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, infeasible, own_solver
 
-__all__ = ["fresh_value", "improve_loads", "solve"]
+__all__ = ["solve"]
 
 _FEWEST_DRAWS = 20
 
@@ -37,6 +39,15 @@ _MEDIUM = 2000
 
 _PLAIN = 100
 """How many times as long plain Python takes, roughly."""
+
+_ROUNDS = 3
+"""Turns of trying other numbers of batches and searching loads for the one that is better."""
+
+_STARTS = 4
+"""Rules from whose loads descents start."""
+
+_DESCENTS = 0.5
+"""Share of the time left that the first descents may take."""
 
 _COARSE = 16
 """Batches that scores count at most; an answer may have more."""
@@ -52,14 +63,23 @@ def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
     with ready_loops(ground):
         budget = settings["effort"] * _WORK * _growth(ground) / (1 if ground.compiled else _PLAIN)
         compare(ground, offer=True)
+        late = out_of_reach(ground)
+        if late is not None:
+            return infeasible(solver, late)
         if ground.hurried:
-            return outcome_of(ground, solver, ())
-        bound_cost(ground)
-        improve_loads(ground, budget)
-        if is_small(ground) and enumerate_all(ground, budget) and control.answer is None:
-            return infeasible(solver, None)
-        notes = fresh_value(ground, budget)
-    return outcome_of(ground, solver, notes)
+            return _outcome(ground, solver, ())
+        _improve_loads(ground, budget, lambda: _prove(ground, budget))
+        if ground.nothing_is_good:
+            return infeasible(solver, told_proof(ground, solver.name, enumerate_small))
+        notes = _fresh_value(ground, budget)
+    return _outcome(ground, solver, notes)
+
+
+def _prove(ground: Ground, budget: float) -> None:
+    """Raise the bound; prove small jobs, which then need no more search."""
+    bound_cost(ground)
+    if is_small(ground) and not ground.over() and enumerate_all(ground, budget):
+        ground.nothing_is_good = ground.control.answer is None
 
 
 def _growth(ground: Ground) -> float:
@@ -67,7 +87,7 @@ def _growth(ground: Ground) -> float:
     return max(1.0, math.sqrt(len(ground.domain.caps) * ground.domain.need / _MEDIUM))
 
 
-def outcome_of(ground: Ground, solver: SolverInfo, notes: tuple[str, ...]) -> Outcome:
+def _outcome(ground: Ground, solver: SolverInfo, notes: tuple[str, ...]) -> Outcome:
     """Return the outcome of a run with the values of the rules."""
     return finished(
         ground.control,
@@ -79,7 +99,7 @@ def outcome_of(ground: Ground, solver: SolverInfo, notes: tuple[str, ...]) -> Ou
     )
 
 
-def fresh_value(ground: Ground, budget: float) -> tuple[str, ...]:
+def _fresh_value(ground: Ground, budget: float) -> tuple[str, ...]:
     """Say what loads that were found on half of the draws are worth on the other half."""
     problem = ground.problem
     scenarios = problem.scenarios
@@ -95,7 +115,7 @@ def fresh_value(ground: Ground, budget: float) -> tuple[str, ...]:
     limits = replace(ground.control.limits, gap=0.0)
     trial = Ground(seen, RealControl[CodedAnswer](limits, ground.control.token))
     compare(trial, offer=True)
-    improve_loads(trial, budget / 4)
+    _improve_loads(trial, budget / 4, lambda: None)
     answer = trial.control.answer
     if answer is None:
         return ()
@@ -106,8 +126,53 @@ def fresh_value(ground: Ground, budget: float) -> tuple[str, ...]:
     )
 
 
-def improve_loads(ground: Ground, budget: float) -> None:
-    """Search around the best loads, for every number of batches that may be worth it."""
+def _improve_loads(ground: Ground, budget: float, between: Callable[[], None]) -> None:
+    """Search around the best loads.
+
+    Parameters
+    ----------
+    between
+        Called once the first descents have ended.
+    """
+    if ground.is_whole:
+        _improve_whole(ground, budget, between)
+    else:
+        between()
+        _improve_batches(ground, budget)
+
+
+def _improve_whole(ground: Ground, budget: float, between: Callable[[], None]) -> None:
+    """Search around the loads of several rules, of which each node sends one result."""
+    search = Search(ground, ground.scores(1), budget)
+    ends: list[tuple[Loads, float, int]] = []
+    with ground.part_of_time(_DESCENTS):
+        for loads, cost in _whole_starts(ground):
+            if ground.over() or (ends and search.is_long()):
+                break
+            if search.scores.covers(loads):
+                ends.append((*search.improve(loads, cost, 1), 1))
+    between()
+    if ends and not ground.nothing_is_good:
+        search.wander(*min(ends, key=lambda end: end[1]))
+
+
+def _whole_starts(ground: Ground) -> list[tuple[Loads, float]]:
+    """Return the best loads of rules, and others if there are none; the best come first."""
+    found = {
+        tuple(int(load) for load in answer.loads): cost
+        for answer, cost in ground.starts
+        if answer.code.family != "replication"
+    }
+    if not found:
+        domain = ground.domain
+        others = (domain.repaired([int(cap) for cap in domain.caps]), domain.cheapest())
+        given = {loads for loads in others if loads is not None}
+        found = {loads: ground.offer(ground.answer(loads, 1), "rule") for loads in given}
+    return sorted(found.items(), key=lambda pair: pair[1])[:_STARTS]
+
+
+def _improve_batches(ground: Ground, budget: float) -> None:
+    """Search for every number of batches that may be worth it."""
     numbers = batch_numbers(ground.problem, ground.domain.need)
     starts = [found for b in numbers if (found := _start(ground, b)) is not None]
     starts.sort(key=lambda start: start[1])
@@ -117,6 +182,19 @@ def improve_loads(ground: Ground, budget: float) -> None:
         _search(ground, loads, cost, batches, share)
         if ground.over():
             return
+    for _ in range(_ROUNDS):
+        if not refine_batches(ground):
+            return
+        _search_again(ground, budget / 8)
+
+
+def _search_again(ground: Ground, budget: float) -> None:
+    """Search around the best loads in the number of batches that they have now."""
+    answer, cost = ground.control.answer, ground.control.value
+    if answer is None or cost is None or answer.batches is None or ground.over():
+        return
+    loads = tuple(int(load) for load in answer.loads)
+    _search(ground, loads, cost, answer.batches, budget)
 
 
 def _search(ground: Ground, loads: Loads, cost: float, batches: int, budget: float) -> None:
@@ -124,14 +202,7 @@ def _search(ground: Ground, loads: Loads, cost: float, batches: int, budget: flo
     if not search.scores.covers(loads):
         return
     best, cost = search.improve(loads, cost, batches)
-    while not search.over():
-        kicked = search.kicked(best)
-        if kicked is None or not search.scores.covers(kicked):
-            search.budget -= search.scores.work()
-            continue
-        found, value = search.improve(kicked, float("inf"), batches)
-        if value < cost:
-            best, cost = found, value
+    search.wander(best, cost, batches)
 
 
 def _start(ground: Ground, batches: int) -> tuple[Loads, float, int] | None:

@@ -3,38 +3,40 @@
 The rules stand in :mod:`allocsolve.models.coded.baselines_gradient`; ``partitions`` starts from
 all of them. Time by which a decodable set has answered in the worst case: the bisection of
 ``heterogeneity_aware`` is optimal, for every code, since by that time every partition has been
-completed on s + m nodes. For means and quantiles loads are exchanged between nodes, and where
-results may come in batches, partitions are exchanged in the orders of nodes, all by exact value.
+completed on s + m nodes. For the other objectives placements in whole results are enumerated if
+they are few and searched otherwise, and where results may come in batches, partitions are
+exchanged in the orders of nodes, all by exact value.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 from allocsolve.models.coded.answer import CodedAnswer
-from allocsolve.models.coded.baselines_gradient import GRADIENT_RULES, GradientJob, Parts
-from allocsolve.models.coded.check import check
-from allocsolve.models.coded.law import NoExactLaw, completion_law
-from allocsolve.models.coded.placing import arcs
+from allocsolve.models.coded.baselines_gradient import GRADIENT_RULES, GradientJob
+from allocsolve.models.coded.costs import exact_cost, values_of
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.models.coded.scores import exact_cost
-from allocsolve.models.result import RealBound, Termination
+from allocsolve.models.result import RealBound, Scalar, Termination
+from allocsolve.solvers.coded import placement
 from allocsolve.solvers.coded.ground import read_numbers
+from allocsolve.solvers.coded.orders import OrderSearch
+from allocsolve.solvers.coded.part_search import PartSearch
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, infeasible, own_solver
 
 __all__ = ["cyclic", "fractional_repetition", "heterogeneity_aware", "solve"]
 
-_MOST_SCORES = 1500
-"""Exact values that a search for loads, or for orders, takes at most."""
-
 
 def solve(problem: CodedProblem, control: RealControl[CodedAnswer]) -> Outcome:
-    """Place the partitions of a gradient."""
+    """Place the partitions of a gradient.
+
+    Rules, a maximum flow and exchanges; where a budget and data locality meet, a flow does not
+    see the price, and constraint programs decide.
+    """
+    both = problem.arrays.holds is not None and problem.limits.budget is not None
+    if both and problem.objective_name == "worst_case":
+        return placement.solve(problem, control)
     return _solve("partitions", problem, control)
 
 
@@ -47,10 +49,11 @@ def _solve(name: str, problem: CodedProblem, control: RealControl[CodedAnswer]) 
     if whole and control.answer is None and name in ("partitions", "heterogeneity_aware"):
         return infeasible(solver, None)
     if name == "partitions" and problem.objective_name != "worst_case":
-        run.improve_loads()
-        run.improve_orders()
+        options: dict[str, Scalar] = {"placements": run.improve_parts()}
+        told = run.improve_orders()
+        solver = own_solver(control, options if told is None else {**options, "orders": told})
     ended = control.stopped() or Termination.FINISHED
-    return finished(control, solver, ended, baselines=run.named_values())
+    return finished(control, solver, ended, baselines=values_of(problem, run.values))
 
 
 class _Run:
@@ -67,7 +70,6 @@ class _Run:
         self.control = control
         self.job = GradientJob(problem)
         self.values: dict[str, float | None] = {}
-        self._scores = 0
 
     def compare(self, only: str | None) -> None:
         """Find the best answer of every rule; offer it, or only that of one."""
@@ -81,117 +83,37 @@ class _Run:
 
     def _cost(self, answer: CodedAnswer, source: str | None) -> float:
         """Return the exact cost; offer the answer if a source is given."""
-        self._scores += 1
         cost = exact_cost(self.problem, answer)
         if source is not None and (math.isfinite(cost) or self.problem.objective_name != "cost"):
             self.control.offer(answer, cost, source)
         return cost
 
     def bound(self) -> bool:
-        """Raise the bound of the worst case; tell whether no answer means that there is none."""
+        """Raise the bound of the worst case; tell whether no answer means that there is none.
+
+        Without data locality the cheapest loads by a time are known; a flow does not see prices.
+        """
         aware = self.values["heterogeneity_aware"]
         limits, holds = self.problem.limits, self.problem.arrays.holds
         if self.problem.objective_name != "worst_case":
             return False
-        if aware is not None and limits.budget is None:
+        if limits.budget is not None and holds is not None:
+            return False
+        if aware is not None and math.isfinite(aware):
             detail = "no partition can be completed on enough nodes before"
             self.control.raise_bound(RealBound(aware, "bisection over loads", detail))
-        return limits.budget is None or holds is None
+        return True
 
-    def improve_loads(self) -> None:
-        """Exchange partitions between nodes under a code from which all but s nodes decode."""
-        best = self.control.answer
-        if best is None or self.problem.arrays.holds is not None:
-            return
-        loads, step = [int(load) for load in best.loads], max(int(x) for x in best.loads)
-        cost, self._scores = math.inf, 0
-        while step >= 1 and not self._tired():
-            found = False
-            for trial in self._moved(loads, step):
-                answer = self.job.answer(arcs(trial, self.job.task.partitions), "mds")
-                value = self._cost(answer, "local search") if self.job.allows(answer) else math.inf
-                if value < cost - 1e-10 * abs(cost) or cost == math.inf > value:
-                    loads, cost, found = trial, value, True
-                    break
-                if self._tired():
-                    break
-            step = step if found else step // 2
+    def improve_parts(self) -> str:
+        """Look for better placements in whole results; say whether all were looked at."""
+        self.control.phase("placements of partitions")
+        return PartSearch(self.job, self.control).run()
 
-    def _moved(self, loads: list[int], step: int) -> Iterator[list[int]]:
-        caps, least = self.job.caps, self.job.copies * self.job.task.partitions
-        nodes = range(len(loads))
-        for i, j in itertools.product((*nodes, -1), nodes):
-            trial = loads.copy()
-            trial[j] -= step
-            if i >= 0:
-                trial[i] += step
-            if i != j and trial[j] >= 0 and sum(trial) >= least and (i < 0 or trial[i] <= caps[i]):
-                yield trial
-
-    def improve_orders(self) -> None:
-        """Let nodes send partitions one by one, and choose the orders in which they do so."""
-        limit, parts = self.problem.limits.batches, self.job.task.partitions
-        most = parts if limit == "free" else min(limit, parts)
-        found = self.control.answer
-        if most < 2 or found is None or found.partitions is None or self.job.task.messages > 1:
-            return
-        for start in (found.partitions, self._everything()):
-            if start is not None:
-                self._exchange(self._in_batches(start, most))
-
-    def _everything(self) -> tuple[tuple[int, ...], ...] | None:
-        """Return as many partitions for each node as it can take, begun at different places."""
-        count, caps = self.job.task.partitions, self.job.caps
-        if self.problem.arrays.holds is not None:
-            return None
-        step = count / max(1, len(caps))
-        return tuple(
-            tuple((round(i * step) + k) % count for k in range(cap)) for i, cap in enumerate(caps)
-        )
-
-    def _in_batches(self, parts: Parts, batches: int) -> CodedAnswer:
-        answer = self.job.answer(parts, "mds", order=parts)
-        return replace(answer, batches=batches)
-
-    def _exchange(self, best: CodedAnswer) -> None:
-        """Exchange partitions within the orders of an answer while that helps."""
-        if not self.job.allows(best) or check(self.problem, best).violations:
-            return
-        try:
-            completion_law(self.problem, best)
-        except NoExactLaw:
-            return
-        cost, self._scores = self._cost(best, "orders"), 0
-        improved = True
-        while improved and not self._tired():
-            improved = False
-            for order in _swapped(best.order or ()):
-                answer = replace(best, order=order)
-                value = self._cost(answer, "orders")
-                if value < cost - 1e-10 * abs(cost):
-                    best, cost, improved = answer, value, True
-                    break
-                if self._tired():
-                    break
-
-    def _tired(self) -> bool:
-        return self._scores > _MOST_SCORES or self.control.stopped() is not None
-
-    def named_values(self) -> dict[str, float | None]:
-        """Return the values of the rules in units of the objective."""
-        sign = -1.0 if self.problem.objective_name == "deadline_probability" else 1.0
-        return {
-            name: None if cost is None else sign * cost + 0.0 for name, cost in self.values.items()
-        }
-
-
-def _swapped(order: tuple[tuple[int, ...], ...]) -> Iterator[tuple[tuple[int, ...], ...]]:
-    """Yield orders in which one node does two of its partitions the other way round."""
-    for i, mine in enumerate(order):
-        for a, b in itertools.combinations(range(len(mine)), 2):
-            changed = list(mine)
-            changed[a], changed[b] = mine[b], mine[a]
-            yield (*order[:i], tuple(changed), *order[i + 1 :])
+    def improve_orders(self) -> str | None:
+        """Let nodes send partitions one by one in good orders; say how they were chosen."""
+        search = OrderSearch(self.job, self.control)
+        self.control.phase("orders of partitions")
+        return search.run()
 
 
 heterogeneity_aware = partial(_solve, "heterogeneity_aware")

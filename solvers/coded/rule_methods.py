@@ -7,7 +7,7 @@ from functools import partial
 
 from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.problem import CodedProblem
-from allocsolve.solvers.coded.compare import best_of_rule, compare
+from allocsolve.solvers.coded.compare import best_of_rule, compare, note_value
 from allocsolve.solvers.coded.ground import Ground, read_numbers, ready_loops
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished, own_solver
@@ -18,6 +18,7 @@ __all__ = [
     "hcmm_scaled",
     "load_balanced",
     "load_balanced_scaled",
+    "partial_work",
     "replication",
     "uniform",
 ]
@@ -27,11 +28,11 @@ def _by_rule(rule: str, problem: CodedProblem, control: RealControl[CodedAnswer]
     """Give the best answer of a rule."""
     read_numbers(rule, control.limits.options, {})
     ground = Ground(problem, control)
-    with ready_loops(ground):
+    with ready_loops(ground, searches=False):
         found = best_of_rule(ground, rule)
         if found is not None and (math.isfinite(found[1]) or problem.objective_name != "cost"):
             control.offer(*found, rule)
-        ground.values[rule] = None if found is None else found[1]
+        note_value(ground, rule, found)
         compare(ground, offer=False)
     warnings = ground.warnings
     if found is None:
@@ -51,4 +52,5 @@ hcmm_ceil = partial(_by_rule, "hcmm_ceil")
 hcmm_scaled = partial(_by_rule, "hcmm_scaled")
 load_balanced_scaled = partial(_by_rule, "load_balanced_scaled")
 bpcc = partial(_by_rule, "bpcc")
+partial_work = partial(_by_rule, "partial_work")
 replication = partial(_by_rule, "replication")

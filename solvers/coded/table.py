@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from allocsolve.models.coded.data import OBJECTIVES
 from allocsolve.models.coded.problem import Feature
 
 __all__ = ["OBJECTIVES", "ROWS", "Row"]
-
-OBJECTIVES = ("mean", "quantile", "deadline_probability", "cost", "worst_case")
 
 _LAWS = OBJECTIVES[:4]
 _PRODUCTS = frozenset(
@@ -28,6 +27,27 @@ _PRODUCTS = frozenset(
 )
 _PARTS = _PRODUCTS - {Feature.MATVEC, Feature.MATMUL} | {Feature.GRADIENT, Feature.HOLDS}
 _PIECES = _PRODUCTS - {Feature.MATVEC, Feature.MATMUL} | {Feature.ELASTIC}
+_ROUNDS = frozenset(
+    {
+        Feature.GRADIENT,
+        Feature.SEQUENTIAL,
+        Feature.ADDITIVE,
+        Feature.PER_ROW,
+        Feature.MESSAGES,
+        Feature.SCENARIOS,
+        Feature.GROUPS,
+        Feature.STORAGE,
+        Feature.TOTAL_LOAD,
+        Feature.BUDGET,
+        Feature.HOLDS,
+    }
+)
+_SCHEMES = (
+    ("rounds", "rounds:solve", "gradients over rounds: the best of the three schemes below"),
+    ("gc", "rounds:gc", "rounds: a gradient code for lambda stragglers, anew in every round"),
+    ("sr_sgc", "rounds:sr_sgc", "rounds: selective repetition of what too few nodes have sent"),
+    ("m_sgc", "rounds:m_sgc", "rounds: a multiplexed gradient code, own and coded slots"),
+)
 _RULES = (
     ("uniform", "equal loads, the best recovery threshold k"),
     ("load_balanced", "loads in proportion to the speeds"),
@@ -52,7 +72,7 @@ class Row(NamedTuple):
 ROWS: tuple[Row, ...] = (
     Row(
         "auto",
-        _PRODUCTS | _PARTS | _PIECES,
+        _PRODUCTS | _PARTS | _PIECES | _ROUNDS | {Feature.ERROR},
         OBJECTIVES,
         exact=True,
         target="auto:solve",
@@ -77,14 +97,30 @@ ROWS: tuple[Row, ...] = (
     Row(
         "milp",
         _PRODUCTS - {Feature.BATCHES, Feature.PER_ROW},
-        ("quantile", "deadline_probability"),
+        _LAWS,
         exact=True,
         target="milp:solve",
-        description="a mixed-integer program over joint draws with HiGHS; exact for scenarios",
+        description="mixed-integer programs over joint draws with HiGHS; exact for scenarios",
+    ),
+    Row(
+        "cpsat",
+        _PRODUCTS - {Feature.BATCHES, Feature.PER_ROW},
+        _LAWS,
+        exact=True,
+        target="cpsat:solve",
+        description="constraint programs over joint draws with CP-SAT; exact for scenarios",
     ),
     *(
         Row(name, _PRODUCTS, _LAWS, False, f"rule_methods:{name}", description)
         for name, description in _RULES
+    ),
+    Row(
+        "partial_work",
+        _PRODUCTS,
+        _LAWS,
+        exact=False,
+        target="rule_methods:partial_work",
+        description="storage split for partial work, in the best number of batches",
     ),
     Row(
         "replication",
@@ -101,6 +137,14 @@ ROWS: tuple[Row, ...] = (
         exact=True,
         target="partitions:solve",
         description="gradients: every rule, then exchanges of partitions by exact value",
+    ),
+    Row(
+        "placement",
+        _PARTS,
+        ("worst_case",),
+        exact=True,
+        target="placement:solve",
+        description="gradients: the least worst time under all limits, then the fewest moves",
     ),
     Row(
         "heterogeneity_aware",
@@ -127,6 +171,18 @@ ROWS: tuple[Row, ...] = (
         description="gradients: groups of nodes with the same partitions",
     ),
     Row(
+        "approximate",
+        _PARTS | {Feature.ERROR},
+        OBJECTIVES,
+        exact=False,
+        target="approximate:solve",
+        description="gradients: groups, and so few results that the error is accepted",
+    ),
+    *(
+        Row(name, _ROUNDS, ("worst_case",), False, target, description)
+        for name, target, description in _SCHEMES
+    ),
+    Row(
         "water_filling",
         _PIECES,
         OBJECTIVES,
@@ -135,8 +191,16 @@ ROWS: tuple[Row, ...] = (
         description="elastic: loads by speed up to a common time, exact fractions",
     ),
     Row(
+        "elastic_program",
+        _PIECES | {Feature.HOLDS},
+        OBJECTIVES,
+        exact=True,
+        target="elastic:elastic_program",
+        description="elastic: a linear program over stored blocks, with HiGHS; honours budgets",
+    ),
+    Row(
         "equal_shares",
-        _PIECES,
+        _PIECES | {Feature.HOLDS},
         OBJECTIVES,
         exact=False,
         target="elastic:equal_shares",

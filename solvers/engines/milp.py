@@ -46,6 +46,9 @@ _GRACE = 0.25
 _CLOSE = 0.98
 """Absolute gap at which an integral objective is proven, with room for rounding."""
 
+_CONTINUOUS = 1e-9
+"""Gap, absolute and relative, at which an objective that is not integral is proven."""
+
 _compiling = threading.Lock()
 """Held while Pyomo compiles a model: it sets itself up at its first use, and pauses the garbage
 collector of the whole process."""
@@ -72,18 +75,33 @@ class EngineRun:
         Proven lower bound on the integral objective, None if there is none.
     abandoned
         The engine's thread is still at work: leave the process with ``os._exit``.
+    real_bound
+        The bound as it is, where the objective is not integral; then ``bound`` is None.
     """
 
     status: EngineStatus
     bound: int | None
     abandoned: bool = False
+    real_bound: float | None = None
 
 
 @dataclass(frozen=True)
 class Numerics:
-    """What the engine may take for an integer or for satisfied, from 1e-10 to 1e-6."""
+    """What the engine may take for an integer or for satisfied, and how long it tries.
+
+    Attributes
+    ----------
+    tolerance
+        From 1e-10 to 1e-6.
+    whole
+        Whether the objective is integral at every solution.
+    nodes
+        Largest number of nodes of its search tree, None for no limit.
+    """
 
     tolerance: float = 1e-6
+    whole: bool = True
+    nodes: int | None = None
 
 
 def load() -> None:
@@ -128,6 +146,7 @@ def map_status(status: highspy.HighsModelStatus) -> EngineStatus:
         kind.kUnboundedOrInfeasible: EngineStatus.INFEASIBLE,
         kind.kTimeLimit: EngineStatus.STOPPED,
         kind.kInterrupt: EngineStatus.STOPPED,
+        kind.kSolutionLimit: EngineStatus.STOPPED,
     }
     if status not in known:
         raise SolverCrash(f"HiGHS ended with status {status.name}, which is no answer")
@@ -137,7 +156,9 @@ def map_status(status: highspy.HighsModelStatus) -> EngineStatus:
 def run(
     model: pyo.ConcreteModel, control: Control[AnswerT], accept: Accept, numerics: Numerics
 ) -> EngineRun:
-    """Minimise a model whose objective is integral at every solution.
+    """Minimise a model.
+
+    If every variable has a value in the model, the engine begins there.
 
     Parameters
     ----------
@@ -181,6 +202,7 @@ class _Job(Generic[AnswerT]):
         self._numerics = numerics
         self._columns: dict[int, int] = {}
         self._bound: int | None = None
+        self._real_bound: float | None = None
         self._run: EngineRun | None = None
         self._error: BaseException | None = None
         self._left_behind = False
@@ -204,7 +226,9 @@ class _Job(Generic[AnswerT]):
             raise self._error
         if abandoned or self._run is None:
             self._left_behind = True
-            return EngineRun(EngineStatus.STOPPED, self._bound, abandoned=True)
+            return EngineRun(
+                EngineStatus.STOPPED, self._bound, abandoned=True, real_bound=self._real_bound
+            )
         return self._run
 
     def _solve(self) -> EngineRun:
@@ -222,6 +246,7 @@ class _Job(Generic[AnswerT]):
         solver = highs()
         self._configure(solver)
         require(solver.passModel(program), "passing the model")
+        _begin(solver, variables)
         solver.cbMipImprovingSolution += self._on_solution
         solver.cbMipInterrupt += self._on_node
         solver.cbSimplexInterrupt += self._on_interrupt
@@ -236,20 +261,22 @@ class _Job(Generic[AnswerT]):
             self._note_bound(info.mip_dual_bound)
         elif status is EngineStatus.OPTIMAL:
             self._note_bound(info.objective_function_value)
-        return EngineRun(status, self._bound)
+        return EngineRun(status, self._bound, real_bound=self._real_bound)
 
     def _configure(self, solver: highspy.Highs) -> None:
         limits, tolerance = self._control.limits, self._numerics.tolerance
         options: dict[str, str | float] = {
             "parallel": "off",
             "random_seed": limits.seed % 2**31,
-            "mip_rel_gap": limits.gap,
-            "mip_abs_gap": _CLOSE,
+            "mip_rel_gap": limits.gap if self._numerics.whole else max(limits.gap, _CONTINUOUS),
+            "mip_abs_gap": _CLOSE if self._numerics.whole else _CONTINUOUS,
             "mip_feasibility_tolerance": tolerance,
             "primal_feasibility_tolerance": tolerance,
         }
         if limits.deadline is not None:
             options["time_limit"] = max(self._control.remaining(), 0.01)
+        if self._numerics.nodes is not None:
+            options["mip_max_nodes"] = self._numerics.nodes
         for name, value in options.items():
             require(solver.setOptionValue(name, value), f"setting {name} = {value}")
 
@@ -279,8 +306,11 @@ class _Job(Generic[AnswerT]):
         return 0.0 if column is None else float(values[column])
 
     def _note_bound(self, bound: float) -> None:
-        """Keep a bound; the objective is integral, so it can be rounded up."""
+        """Keep a bound; if the objective is integral it can be rounded up."""
         if self._left_behind or not math.isfinite(bound):
+            return
+        if not self._numerics.whole:
+            self._real_bound = max(bound, bound if self._real_bound is None else self._real_bound)
             return
         value = math.ceil(bound - _ROUNDING)
         self._bound = value if self._bound is None else max(value, self._bound)
@@ -313,6 +343,17 @@ def _compile(model: pyo.ConcreteModel) -> tuple[highspy.HighsLp, Sequence[pyo.Va
     integer, continuous = highspy.HighsVarType.kInteger, highspy.HighsVarType.kContinuous
     program.integrality_ = [integer if c.is_integer() else continuous for c in form.columns]
     return program, form.columns
+
+
+def _begin(solver: highspy.Highs, variables: Sequence[pyo.Var]) -> None:
+    """Begin at the values of the variables, if they all have one."""
+    import highspy
+
+    values = [variable.value for variable in variables]
+    if values and None not in values:
+        start = highspy.HighsSolution()
+        start.col_value = values
+        require(solver.setSolution(start), "taking a start")
 
 
 def _bounds(values: Sequence[float | None], missing: float) -> NDArray[np.float64]:

@@ -7,22 +7,19 @@ import numpy as np
 from allocsolve.models.errors import UsageError
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.certificates import TIGHT
-from allocsolve.models.fair.objectives import counted, has_deadlines, require_columns
+from allocsolve.models.fair.objectives import counted, require_columns
 from allocsolve.models.fair.problem import FairFeature, FairProblem
+from allocsolve.models.fair.settings import LEXICOGRAPHIC
 from allocsolve.models.result import Termination
 from allocsolve.solvers.control import Outcome, Proof, RealControl
 from allocsolve.solvers.ending import finished, infeasible
-from allocsolve.solvers.engines.conic import (
-    SOLVERS,
-    ConicStatus,
-    load,
-    solve_program,
-)
+from allocsolve.solvers.engines.conic import SOLVERS, ConicStatus, load, solve_program
 from allocsolve.solvers.fair.conflict import find_conflict
 from allocsolve.solvers.fair.convex_leximin import level_by_level, program_info
+from allocsolve.solvers.fair.linear import refuse_free_types
 from allocsolve.solvers.fair.presenting import firm, goal_name, offer, repair
 from allocsolve.solvers.fair.settings import read_words
-from allocsolve.solvers.fair.structured import nothing_to_divide, offer_nothing
+from allocsolve.solvers.fair.structured import at_level, nothing_to_divide, offer_nothing
 
 __all__ = ["SETTINGS", "solve"]
 
@@ -56,7 +53,7 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
     from allocsolve.models.fair.convex import PROGRAMS
 
     _refuse(problem)
-    if goal_name(problem) in ("leximin", "dominant_resource"):
+    if goal_name(problem) in LEXICOGRAPHIC:
         return level_by_level(problem, control, wanted)
     control.phase("building the convex program")
     program, decode = PROGRAMS[goal_name(problem)](problem)
@@ -78,12 +75,17 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         job_prices=found.job_prices if pairs is not None else None,
         pair_shares=pairs,
     )
-    offered = offer(answer, control, "cvxpy")
+    offered = offer(at_level(problem, answer), control, "cvxpy")
     if goal_name(problem) in TIGHT and not offered.proved:
-        warning = f"{run.solver} left a certified gap of {offered.gap:.1e}"
+        warning = f"{run.solver} left a certified gap of {offered.said}"
+        if not offered.kept:
+            (warning,) = offered.warnings
         return finished(control, info, Termination.FINISHED, warnings=(warning,))
     if goal_name(problem) == "envy_free_efficiency" and not _is_uniform(problem):
         return finished(control, info, Termination.FINISHED, warnings=(_STRICT,))
+    if run.status is ConicStatus.INACCURATE:
+        warning = f"{run.solver} did not reach its tolerances"
+        return finished(control, info, Termination.FINISHED, warnings=(warning,))
     return Outcome(Proof.OPTIMAL, Termination.FINISHED, info)
 
 
@@ -92,13 +94,7 @@ def _refuse(problem: FairProblem) -> None:
     name, hard = goal_name(problem), {FairFeature.DEMANDS, FairFeature.PAIRS} & problem.features
     if hard and name in _PLAIN:
         raise UsageError(f"objective '{name}' takes no {' or '.join(sorted(hard))}")
-    arrays = problem.arrays
-    free = np.flatnonzero((arrays.cost == 0) & (arrays.capacity > 0)).tolist()
-    if name == "cost" and not has_deadlines(problem) and free:
-        raise UsageError(
-            f"type '{problem.type_ids[free[0]]}' costs nothing: utility for its cost is unlimited"
-            "\n  allowed: a cost above 0 for every type, or deadlines"
-        )
+    refuse_free_types(problem)
 
 
 def _is_uniform(problem: FairProblem) -> bool:

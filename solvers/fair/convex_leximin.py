@@ -7,6 +7,7 @@ their level in every optimum (complementary slackness), and are frozen there.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from allocsolve.solvers.ending import finished
 from allocsolve.solvers.engines.conic import ConicRun, ConicStatus, solve_program
 from allocsolve.solvers.fair.presenting import goal_name, offer, repair
 from allocsolve.solvers.fair.settings import objective_options
+
+if TYPE_CHECKING:
+    from allocsolve.models.fair.convex_market import Solution
 
 __all__ = ["level_by_level", "program_info"]
 
@@ -35,7 +39,8 @@ def level_by_level(problem: FairProblem, control: RealControl[FairAnswer], wante
 
     name, rows = goal_name(problem), counted(problem.arrays)
     unit, n = scale(problem, name, problem.settings), len(problem.arrays.gang)
-    unit = unit / float(np.median(unit[rows]))
+    usual = float(np.median(unit[rows]))
+    unit = unit / usual
     floor, held = np.zeros(n), np.ones(n, dtype=np.bool_)
     held[rows] = False
     run, first, answer = None, None, None
@@ -48,7 +53,7 @@ def level_by_level(problem: FairProblem, control: RealControl[FairAnswer], wante
                 control, program_info(control, run), control.stopped() or Termination.SOLVER_ERROR
             )
         found = decode()
-        first = first or found
+        first = first or _in_levels(found, usual)
         price = np.where(held, 0.0, found.job_prices * unit)
         now = ~held & (price >= min(_PRICED * float(price.sum()), float(price.max())))
         floor = np.where(now, float(program.value) * unit, floor)
@@ -68,6 +73,16 @@ def level_by_level(problem: FairProblem, control: RealControl[FairAnswer], wante
     warnings = () if offered.proved else (f"the first level has a gap of {offered.gap:.1e}",)
     info = program_info(control, run)
     return finished(control, info, Termination.FINISHED, warnings=warnings)
+
+
+def _in_levels(found: Solution, usual: float) -> Solution:
+    """Return prices of the level itself, where the program counts it in a usual one."""
+    return replace(
+        found,
+        prices=found.prices / usual,
+        time_prices=found.time_prices / usual,
+        job_prices=found.job_prices / usual,
+    )
 
 
 def program_info(control: RealControl[FairAnswer], run: ConicRun | None) -> SolverInfo:

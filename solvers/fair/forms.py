@@ -16,7 +16,7 @@ from allocsolve.models.fair.classes import JobClasses, classes_of
 from allocsolve.models.fair.objectives import counted, scale
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.split import equal_split
-from allocsolve.solvers.fair.presenting import goal_name, repair, time_prices_of
+from allocsolve.solvers.fair.presenting import firm, goal_name, repair, time_prices_of
 from allocsolve.solvers.fair.program import Division, Found
 
 __all__ = ["Form", "form_of", "level_form"]
@@ -37,7 +37,7 @@ class Form:
     classes
         Which of the rows are alike, None if each stands for itself.
     stretch
-        float64 (k, m), how much time a unit of share in the division is; None for 1.
+        float64 (rows, types), how much time a unit of share in the division is; None for 1.
     """
 
     problem: FairProblem
@@ -58,11 +58,11 @@ class Form:
         arrays = self.problem.arrays
         n, m = arrays.throughput.shape
         share, each = found.share, found.worth * worth
-        if self.stretch is not None:
-            share = share * self.stretch
         if self.classes is not None:
             each = (each / self.classes.count)[self.classes.member]
             share = share[self.classes.member]
+        if self.stretch is not None:  # jobs of one class may have gangs of their own
+            share = share * self.stretch
         if len(self.rows) == n and len(self.types) == m:
             shares, jobs = share, each
         else:
@@ -73,6 +73,7 @@ class Form:
         prices[self.types] = np.maximum(found.prices, 0.0) * worth
         if not arrays.time_cap:
             prices[self.types] /= arrays.capacity[self.types]
+        prices = firm(self.problem, prices)
         fixed, _ = repair(arrays, shares)
         times = time_prices_of(arrays, prices, np.maximum(jobs, 0.0))
         return FairAnswer(self.problem, fixed, prices=prices, time_prices=times)
@@ -99,7 +100,7 @@ def level_form(problem: FairProblem, slope: FloatArray) -> Form:
 
 def _form(problem: FairProblem, columns: dict[str, FloatArray | None], alpha: float) -> Form:
     arrays = problem.arrays
-    rows, types = counted(arrays), np.flatnonzero(arrays.capacity > 0)
+    rows, types = counted(arrays, goal_name(problem)), np.flatnonzero(arrays.capacity > 0)
     pace = arrays.throughput
     if len(types) < pace.shape[1]:
         pace = pace[:, types]
@@ -117,7 +118,6 @@ def _form(problem: FairProblem, columns: dict[str, FloatArray | None], alpha: fl
     if classes is not None:
         pace, gang = pace[classes.first], gang[classes.first] * classes.count
         given = {name: values[classes.first] for name, values in given.items()}
-        stretch = None if stretch is None else stretch[classes.first]
         if "gain" in given:
             given["gain"] = given["gain"] * classes.count
     division = Division(

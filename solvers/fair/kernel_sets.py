@@ -9,9 +9,9 @@ __all__ = ["BOX", "INTERIOR"]
 INTERIOR = KernelSet(
     name="fair interior point",
     module="allocsolve.solvers.fair.interior",
-    entry="predict",
+    entry="run_steps",
     warm="warm",
-    compiling=20.0,
+    compiling=30.0,
     loading=1.5,
 )
 """The passes of the interior point method."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from allocsolve.models.arrays import FloatArray, IntArray
+from allocsolve.models.arrays import BoolArray, FloatArray, IntArray
 from allocsolve.models.fair.answer import FairAnswer
 from allocsolve.models.fair.objectives import levels
 from allocsolve.models.fair.problem import FairProblem
@@ -24,25 +24,28 @@ from allocsolve.models.result import SolverInfo, Termination
 from allocsolve.solvers.control import Outcome, RealControl
 from allocsolve.solvers.ending import finished
 from allocsolve.solvers.engines.conic import engine_version
-from allocsolve.solvers.fair.compiling import plain_seconds
+from allocsolve.solvers.fair.compiling import UNCOMPILED, plain_seconds
 from allocsolve.solvers.fair.forms import Form, form_of
 from allocsolve.solvers.fair.kernel_sets import BOX, INTERIOR
-from allocsolve.solvers.fair.level_program import LevelProgram, Stage
+from allocsolve.solvers.fair.level_box import BoxedLevels
+from allocsolve.solvers.fair.level_program import CLOSE, Stage, WholeLevels
+from allocsolve.solvers.fair.linear_box import unit_prices
+from allocsolve.solvers.fair.linear_program import Linear
 from allocsolve.solvers.fair.presenting import goal_name, offer
 from allocsolve.solvers.fair.price_box import solve_in_box
 from allocsolve.solvers.fair.program import Division, Found
 from allocsolve.solvers.fair.settings import objective_options, read_words
-from allocsolve.solvers.fair.structured import nothing_to_divide, offer_nothing
+from allocsolve.solvers.fair.structured import nothing_to_divide, offer_nothing, offer_split
 from allocsolve.solvers.loading import loops
 
 __all__ = ["SETTINGS", "Stages", "solve"]
 
 SETTINGS: Mapping[str, Sequence[str]] = {}
 
-_CLOSE = 1e-9
-"""Relative difference of levels that counts as none, and room that floors leave."""
+_SMALL = 600
+"""Jobs up to which every program holds all of them; more are reduced by a box of prices."""
 
-_MANY = 2000
+_MANY = 20_000
 """Jobs from which on a first stage may not end within a limit."""
 
 _FIRST_ONLY = "the run ended before a stage was solved: only the first level is maximised"
@@ -75,15 +78,19 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
         engine_version("highs"),
         control.limits.seed,
         1,
-        {**options, "programs": stages.program.solved},
+        {**options, "programs": stages.levels.programs},
     )
     warnings: tuple[str, ...] = ()
     if stages.first is None or stages.last is None:
         late = control.stopped() or Termination.SOLVER_ERROR
-        if backup is not None:
-            offer(backup, control, "max_min")
+        if backup is None:
+            offer_split(problem, control)
+            warnings = (UNCOMPILED,) if form.division.size[0] > _MANY else ()
+            return finished(control, info, late, warnings=warnings)
+        offer(backup, control, "max_min", bounds=False)
         return finished(control, info, late, warnings=(_FIRST_ONLY,))
-    offered = offer(_answer(problem, form, stages), control, "leximin")
+    # The bound is one on the first level: it proves nothing of levels that were not raised.
+    offered = offer(_answer(problem, form, stages), control, "leximin", bounds=stages.complete)
     ended_by = control.stopped()
     if not stages.complete:
         warnings = ("the run ended before all levels were found",)
@@ -94,7 +101,9 @@ def solve(problem: FairProblem, control: RealControl[FairAnswer]) -> Outcome:
 
 def _first_level(form: Form, control: RealControl[FairAnswer]) -> FairAnswer | None:
     """Return a max-min answer, which is found far sooner than the first stage of many jobs."""
-    with loops(control, INTERIOR, BOX, plain=plain_seconds(form.problem)) as able:
+    with loops(
+        control, INTERIOR, BOX, plain=plain_seconds(form.problem, division=form.division)
+    ) as able:
         if not able:
             return None
         return form.answer(solve_in_box(form.division, stop=control.stopped))
@@ -107,7 +116,8 @@ def _answer(problem: FairProblem, form: Form, stages: Stages) -> FairAnswer:
     slope = form.division.slope
     assert slope is not None
     worth = stages.first.worth / np.where(slope > 0, slope, 1.0)
-    found = Found(stages.last.share, stages.first.prices, stages.first.level, worth)
+    prices = stages.first.prices * stages.unit
+    found = Found(stages.last.share, prices, stages.first.level * stages.unit, worth)
     bare = form.answer(found)
     name = goal_name(problem)
     known = levels(problem, bare.utilities, name, problem.settings)
@@ -131,18 +141,19 @@ class Stages:
         Whether every job has its level.
     """
 
-    def __init__(self, division: Division, stop: Callable[[], bool]) -> None:
+    def __init__(
+        self, division: Division, stop: Callable[[], bool], *, small: int = _SMALL
+    ) -> None:
         assert division.slope is not None
         self.division, self.n = division, division.size[0]
         self.pace: FloatArray = division.pace / division.slope[:, None]
         self.unit = float(np.median(self.pace.max(axis=1)))
-        self.program = LevelProgram(
-            self.pace / self.unit, division.gang, division.stock, time=True, stop=stop
+        self.levels = (WholeLevels if self.n <= small else BoxedLevels)(
+            self.pace / self.unit, division.gang, division.stock, stop
         )
         self.first: Stage | None = None
         self.last: Stage | None = None
         self.complete = False
-        self._floor = np.zeros(self.n)
         self._open = np.ones(self.n, dtype=np.bool_)
         self._types = np.ones(division.size[1], dtype=np.bool_)
 
@@ -160,52 +171,61 @@ class Stages:
             reach = self.pace[:, self._types].max(axis=1) / self.unit
         order = np.flatnonzero(self._open)
         order = order[np.argsort(reach[order], kind="stable")]
-        together = self._raise(order, reach, 0)
+        levels = self.levels
+        together = levels.together(order, reach, self._types)
         if together is None:
             return False
         self.first = self.first or together
         self.last = self.last or together
-        if together.level < reach[order[0]] * (1 - _CLOSE):
+        if together.level < reach[order[0]] * (1 - CLOSE):
             return self._freeze(order, reach, 0, together)  # no job is at its reach
-        every = self._raise(order, reach, len(order))
+        every = levels.raise_to(order, order[:0], reach, self._types)
         if every is not None:
-            self._floor[order] = reach[order]
             self._open[:] = False
             self.last = every
             return True
-        return self._freeze(order, reach, *self._search(order, reach, together))
+        low = self._search(order, reach)
+        stage = levels.above(order, low, reach, self._types) if low else together
+        return stage is not None and self._freeze(order, reach, low, stage)
 
-    def _raise(self, order: IntArray, reach: FloatArray, stopped: int) -> Stage | None:
-        """Raise the open jobs, the first ``stopped`` of which only to their own reach."""
-        floor = self._floor * (1 - _CLOSE)
-        rises = np.zeros(self.n, dtype=np.bool_)
-        rises[order[stopped:]] = True
-        floor[order[:stopped]] = reach[order[:stopped]] * (1 - _CLOSE)
-        return self.program.solve_stage(rises, floor)
-
-    def _search(self, order: IntArray, reach: FloatArray, together: Stage) -> tuple[int, Stage]:
-        """Return how many jobs stop at their reach, and the stage of the others."""
-        low, high, stage = 0, len(order) - 1, together
+    def _search(self, order: IntArray, reach: FloatArray) -> int:
+        """Return how many jobs stop at their reach."""
+        low, high = 0, len(order) - 1
         while low < high:
             middle = (low + high + 1) // 2
-            tried = self._raise(order, reach, middle)
-            if tried is not None and tried.level >= reach[order[middle - 1]] * (1 - _CLOSE):
-                low, stage = middle, tried
+            if self.levels.fits(order, middle, reach, self._types):
+                low = middle
             else:
                 high = middle - 1
-        return low, stage
+        return low
+
+    def _held(self, stage: Stage, full: BoolArray) -> BoolArray:
+        """Return the open jobs that cannot rise without a type that is full, bool (n,).
+
+        Whoever would have to use such a type pays at least its price for a full time share.
+        """
+        rows, kinds = np.flatnonzero(self._open), np.flatnonzero(self._types)
+        held = np.zeros(self.n, dtype=np.bool_)
+        if not full.any() or not len(rows):
+            return held
+        pace, gang = self.pace[np.ix_(rows, kinds)] / self.unit, self.division.gang[rows]
+        need, stock = np.full(len(rows), stage.level), self.division.stock[kinds]
+        asking = Linear(pace, np.zeros(pace.shape), gang, stock, need)
+        worth = unit_prices(asking, stage.prices[kinds]) * pace.max(axis=1)
+        held[rows] = worth >= 0.5 * gang * float(stage.prices[full].min())
+        return held
 
     def _freeze(self, order: IntArray, reach: FloatArray, low: int, stage: Stage) -> bool:
         """Freeze the jobs at their reach, and those that bound the level of the others."""
         self.last = stage
-        self._floor[order[:low]] = reach[order[:low]]
+        self.levels.freeze_at_reach(order[:low], reach, self._types)
         self._open[order[:low]] = False
-        held = self._open & (stage.worth > _PRICED * stage.worth.sum() / self.n)
         value = stage.prices * self.division.stock
         full = self._types & (value > _PRICED * max(float(value.sum()), stage.level))
+        held = self._held(stage, full)
         if not held.any():
             held = self._open & (stage.worth >= stage.worth[self._open].max())
-        self._floor[held] = stage.level
+        self.levels.freeze(np.flatnonzero(held), stage, self._types)
         self._open &= ~held
         self._types &= ~full
         return True

@@ -97,6 +97,9 @@ class _Reduction:
         self.division, self.tolerance, self.seed = division, tolerance, seed
         self.small, self.stop = small, stop
         self.gains = division.gain is not None
+        # Problems keep paces read-only, and parts of them can be written: loops are compiled once.
+        self.pace = division.pace.view()
+        self.pace.setflags(write=False)
         zero = np.zeros(n)
         self.gain = division.gain if division.gain is not None else _NONE
         self.floor = zero if division.floor is None else division.floor
@@ -132,7 +135,7 @@ class _Reduction:
         division = self.division
         gain = self.gain if self.gains else self.floor
         return sort_jobs(
-            division.pace, gain, self.floor, self.slope, division.gang, box, room, self.sums
+            self.pace, gain, self.floor, self.slope, division.gang, box, room, self.sums
         )
 
     def _first_corner(self) -> _Corner | None:
@@ -155,17 +158,22 @@ class _Reduction:
         worth = float(found.prices @ self.scale)
         if not self.gains and worth < 1e-6 * found.level:
             return None  # a few jobs bound the level alone: there are no prices to use
-        width = _WIDTH * np.sqrt((1 - chance[kept]).sum()) / max(self.small, n // 16)
+        width = _WIDTH * np.sqrt((1 - chance[kept]).sum()) / self._sample_size()
         radius = width * np.maximum(found.prices, 1e-2 * worth / self.scale.sum())
         return _Corner(found.prices, found.level, radius, width * found.level)
 
+    def _sample_size(self) -> int:
+        """Return how many jobs are drawn: more give a narrower box, up to what that saves."""
+        n, _ = self.division.size
+        return max(self.small, n // 16, min(n // 5, 20_000))
+
     def _chances(self) -> FloatArray:
         """Return how likely each job is in the sample: like its part of gains and load."""
-        division, (n, _) = self.division, self.division.size
+        division = self.division
         part = division.gang / division.gang.sum()
         if self.gains:
             part = 0.5 * (self.gain / self.gain.sum() + part)
-        wanted = max(self.small, n // 16)
+        wanted = self._sample_size()
         times = float(wanted)
         for _ in range(6):
             chance: FloatArray = np.minimum(1.0, times * part)
@@ -178,11 +186,11 @@ class _Reduction:
 
     def _solve_rest(self, kept: IntArray, rest: FloatArray, box: Box, corner: _Corner) -> Found:
         """Solve what is left of the division inside a box."""
-        n, m = self.division.size
+        n, _ = self.division.size
         small = self._rest(kept, rest)
         size = small.size[0]
-        if not size:  # the dual is linear in the box and rises: its lowest corner
-            return Found(np.zeros((0, m)), box.low, corner.level, _NONE)
+        if not size:
+            return self._solve_without_jobs(rest, box)
         tolerance = 0.3 * self.tolerance
         if self.gains and small.gain is not None:
             tolerance *= float(self.gain.sum() / small.gain.sum())
@@ -191,6 +199,22 @@ class _Reduction:
             start = _start_at(small, corner.prices, corner.level)
             return solve_interior(small, tolerance, start, self.stop)
         return solve_in_box(small, tolerance, seed=self.seed + 7, small=self.small, stop=self.stop)
+
+    def _solve_without_jobs(self, rest: FloatArray, box: Box) -> Found:
+        """Return the optimum where loads are constant, or linear in the level, in the box.
+
+        Gains: the dual rises with every price, so that its lowest corner is best. Levels: the
+        type that is full first bounds the level, and it alone has a price.
+        """
+        share = np.zeros((0, len(rest)))
+        drift = self.drift + self.sums.drift
+        if self.gains or not (drift > 0).any():
+            return Found(share, box.low, float(box.level[0]), _NONE)
+        prices, reach = np.zeros(len(rest)), np.full(len(rest), np.inf)
+        np.divide(rest, drift, out=reach, where=drift > 0)
+        full = int(np.argmin(reach))
+        prices[full] = 1 / drift[full]
+        return Found(share, prices, float(reach[full]), _NONE)
 
     def _rest(self, kept: IntArray, rest: FloatArray) -> Division:
         """Return the jobs that are kept, with those that stand for the others."""
@@ -226,7 +250,7 @@ class _Reduction:
         division, (n, m) = self.division, self.division.size
         share, worth = np.empty((n, m)), np.empty(n)
         wanted = _NONE if self.gains else self.floor + self.slope * found.level
-        choose(division.pace, self.gain, wanted, division.gang, found.prices, share, worth)
+        choose(self.pace, self.gain, wanted, division.gang, found.prices, share, worth)
         share[kept] = found.share[: len(kept)]
         worth[kept] = found.worth[: len(kept)]
         return Found(share, found.prices, found.level, worth, found.steps, found.merit)

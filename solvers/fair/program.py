@@ -7,7 +7,7 @@ has no time cap, shares are counted in a unit so long that the cap cannot bind.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from allocsolve.models.arrays import FloatArray
 
@@ -87,4 +87,3 @@ class Found:
     worth: FloatArray
     steps: int = 0
     merit: float = 0.0
-    log: list[tuple[int, int, int]] = field(default_factory=list)

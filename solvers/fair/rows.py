@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from allocsolve.models.fair.problem import FairFeature
-from allocsolve.models.fair.settings import OBJECTIVE_NAMES
+from allocsolve.models.fair.settings import LEXICOGRAPHIC, OBJECTIVE_NAMES
 
-__all__ = ["ROWS", "Row"]
+__all__ = ["LEVELS", "ROWS", "WELFARE", "Row"]
+
+WELFARE = ("nash", "nash_sharing_incentive", "alpha_fair")
+"""Objectives that add up gains."""
+
+LEVELS = ("max_min", "makespan", "equal_throughput", "finish_time_fairness")
+"""Objectives that raise one level, or a sequence of them."""
 
 
 class Row(NamedTuple):
@@ -35,32 +41,9 @@ _FAIR = frozenset(
 )
 """Everything but whole-unit rounds."""
 
-_CONVEX = (
-    "max_min",
-    "nash",
-    "nash_sharing_incentive",
-    "alpha_fair",
-    "finish_time_fairness",
-    "makespan",
-    "total_throughput",
-    "cost",
-    "envy_free_efficiency",
-    "equal_throughput",
-)
+_LINEAR = ("total_throughput", "cost")
 
 _EXCHANGING = _FAIR - {FairFeature.DEMANDS, FairFeature.PAIRS}
-
-_STRUCTURED = (
-    "max_min",
-    "nash",
-    "nash_sharing_incentive",
-    "alpha_fair",
-    "finish_time_fairness",
-    "makespan",
-    "equal_throughput",
-)
-
-_LEXICOGRAPHIC = ("leximin", "dominant_resource")
 
 ROWS: tuple[Row, ...] = (
     Row(
@@ -73,21 +56,28 @@ ROWS: tuple[Row, ...] = (
     Row(
         name="interior_point",
         honours=_EXCHANGING,
-        objectives=_STRUCTURED,
+        objectives=(*LEVELS, *WELFARE),
         target="interior_point:solve",
         description="compiled interior point method whose systems have the size of the types",
     ),
     Row(
         name="price_box",
         honours=_EXCHANGING,
-        objectives=("nash", "max_min", "makespan", "equal_throughput"),
+        objectives=("nash", *LEVELS),
         target="by_box:solve",
         description="large divisions, reduced exactly by a box around their prices",
     ),
     Row(
+        name="linear",
+        honours=_EXCHANGING,
+        objectives=_LINEAR,
+        target="linear:solve",
+        description="total throughput and cost as linear programs with HiGHS, large ones reduced",
+    ),
+    Row(
         name="leximin",
         honours=_EXCHANGING,
-        objectives=_LEXICOGRAPHIC,
+        objectives=LEXICOGRAPHIC,
         target="leximin:solve",
         description="at most one stage for each type, linear programs with HiGHS",
     ),
@@ -108,7 +98,7 @@ ROWS: tuple[Row, ...] = (
     Row(
         name="cvxpy",
         honours=_FAIR,
-        objectives=(*_LEXICOGRAPHIC, *_CONVEX),
+        objectives=(*LEXICOGRAPHIC, *LEVELS, *WELFARE, *_LINEAR, "envy_free_efficiency"),
         target="convex:solve",
         description="the readable convex program of each objective, for any solver of cvxpy",
     ),

@@ -1,182 +1,317 @@
-"""Compiled passes of the interior point method that find a step: predictor and corrector."""
+"""Compiled passes of the interior point method that find a step: predictor and corrector.
+
+Arrays and their rows are those of :mod:`allocsolve.solvers.fair.lanes`.
+"""
 
 from __future__ import annotations
 
 from allocsolve.models.arrays import FloatArray
-from allocsolve.models.kernels import inlined, kernel
-from allocsolve.solvers.fair.block_kernels import Work, apply, factorise, room
-from allocsolve.solvers.fair.interior_kernels import Jobs, Point, System, dual_residual, look
+from allocsolve.models.kernels import merged, numeric
+from allocsolve.solvers.fair.block_kernels import apply
+from allocsolve.solvers.fair.interior_kernels import SECOND_ORDER, TARGET, Space
+from allocsolve.solvers.fair.lanes import (
+    AT_IDLE,
+    AT_SLACK,
+    BASE,
+    COUNTS,
+    DUAL,
+    FOUR,
+    GANG,
+    HELD,
+    HOLD,
+    IDLE,
+    LACK,
+    MORE,
+    MOVE,
+    ONE,
+    PACE,
+    PER_SHARE,
+    PRICE,
+    PULL,
+    PUSH,
+    REDUCED,
+    SHARE,
+    SIDE,
+    SLACK,
+    SLOPE,
+    SPARE,
+    STIFF,
+    THREE,
+    TIME,
+    TO_IDLE,
+    TO_PRICE,
+    TO_REDUCED,
+    TO_SHARE,
+    TO_SLACK,
+    TO_TIME,
+    TWO,
+)
 
 __all__ = ["correct", "predict"]
 
-Asked = tuple[FloatArray, FloatArray]
-"""Price and cost of each type, and the step of the prices, (m,) each."""
 
-Levels = tuple[float, float]
-"""The level and its step."""
-
-Tail = tuple[float, float, float, float]
-"""Steps of idle time and its price, of slack and its price."""
-
-
-@kernel
+@merged
 def predict(
-    jobs: Jobs,
-    point: Point,
-    step: Point,
-    asked: Asked,
-    levels: Levels,
-    alpha: float,
-    system: System,
+    tables: FloatArray,
+    lines: FloatArray,
+    change: FloatArray,
+    lift: float,
+    rows: bool,
+    space: Space,
 ) -> None:
-    """Find the step towards products of 0, for given steps of prices and level.
+    """Find the step towards products of 0, for given steps of prices (m,) and level.
 
-    Only its products are stored, in ``step``, with what they and a target change in the right
-    side of the system. The first two of ``sums`` are the step lengths, the next three what the
-    products fall along the step.
+    Only its products are stored, with what they and a target change in the right side of the
+    system. The first two of ``sums`` are the largest relative falls, primal and dual, or 1; the
+    next three what the products of the point fall, and the products of the step.
     """
-    count, types = jobs.pace.shape
-    share, reduced, idle, time, slack, price = point
-    to_share, _, to_idle, _, to_slack, _ = step
-    sums, work = system.sums, room(types)
-    move, dual = work.move, work.dual
-    sums[:], sums[:2] = 0, 1
-    system.target[:], system.second[:] = 0, 0
-    for i in range(count):
-        tail, stiff = _step_of(i, jobs, point, step, asked, levels, alpha, -1.0, work, sums)
-        falls, rises, both = time[i] * tail[0], idle[i] * tail[1], tail[0] * tail[1]
-        to_idle[i] = both
-        for j in range(types):
-            product = move[j] * dual[j]
-            falls += reduced[i, j] * move[j]
-            rises += share[i, j] * dual[j]
-            both += product
-            to_share[i, j] = product
-        if slack.size > 0:
-            product = tail[2] * tail[3]
-            falls += price[i] * tail[2]
-            rises += slack[i] * tail[3]
-            both += product
-            to_slack[i] = product
-        sums[2] += falls
-        sums[3] += rises
-        sums[4] += both
-        _change_right_side(i, jobs, point, step, stiff, work, system)
+    room, slot, right, sums = space.room, space.slot, space.right, space.sums
+    sums.fill(0.0)
+    for b in range(tables.shape[0]):
+        table, line = tables[b], lines[b]
+        _ask(line, slot, lift, rows)
+        for j in range(change.size):
+            rise = change[j]
+            for i in range(slot.shape[1]):
+                room[MORE, j, i] = 0.0
+                room[SIDE, j, i] = table[BASE, j, i] - rise * line[GANG, i]
+        _find_step(table, line, room, slot, lift, rows)
+        _fall(table, line, room, slot, sums, rows)
+        _multiply(table, line, room, slot, sums)
+        if rows:
+            _multiply_rows(line, slot, sums)
+        _change_right_side(table, line, room, slot, right, rows)
 
 
-@kernel
+@merged
 def correct(
-    jobs: Jobs,
-    point: Point,
-    step: Point,
-    asked: Asked,
-    levels: Levels,
-    alpha: float,
+    tables: FloatArray,
+    lines: FloatArray,
+    change: FloatArray,
+    lift: float,
     target: float,
+    rows: bool,
+    space: Space,
+) -> None:
+    """Replace products by the step after which all products would equal ``target``.
+
+    The first two of ``sums`` are the largest relative falls, or 1.
+    """
+    room, slot, sums = space.room, space.slot, space.sums
+    sums.fill(0.0)
+    lanes = slot.shape[1]
+    for b in range(tables.shape[0]):
+        table, line = tables[b], lines[b]
+        _ask(line, slot, lift, rows)
+        _aim(line, slot, target, rows)
+        for j in range(change.size):
+            rise = change[j]
+            for i in range(lanes):
+                more = (target - table[TO_SHARE, j, i]) * table[PER_SHARE, j, i]
+                room[MORE, j, i] = more
+                room[SIDE, j, i] = more + table[BASE, j, i] - rise * line[GANG, i]
+        _find_step(table, line, room, slot, lift, rows)
+        _fall(table, line, room, slot, sums, rows)
+        for j in range(change.size):
+            for i in range(lanes):
+                table[TO_SHARE, j, i] = room[MOVE, j, i]
+                table[TO_REDUCED, j, i] = room[DUAL, j, i]
+        for i in range(lanes):
+            line[TO_IDLE, i] = slot[ONE, i]
+            line[TO_TIME, i] = slot[TWO, i]
+            line[TO_SLACK, i] = slot[PULL, i]
+            line[TO_PRICE, i] = slot[PUSH, i]
+
+
+@merged
+def _ask(line: FloatArray, slot: FloatArray, lift: float, rows: bool) -> None:
+    """Set ``PULL`` and ``PUSH`` of a step towards products of 0."""
+    for i in range(slot.shape[1]):
+        slot[PUSH, i] = line[TIME, i] + line[HOLD, i] * line[SPARE, i]
+        slot[PULL, i] = 0.0
+        slot[AT_IDLE, i] = 0.0
+        slot[AT_SLACK, i] = 0.0
+    if rows:
+        for i in range(slot.shape[1]):
+            short = line[SLOPE, i] * lift - line[LACK, i]
+            slot[PULL, i] = line[STIFF, i] * short - line[PRICE, i]
+
+
+@merged
+def _aim(line: FloatArray, slot: FloatArray, target: float, rows: bool) -> None:
+    """Add what a target asks at idle time and slack."""
+    for i in range(slot.shape[1]):
+        slot[AT_IDLE, i] = (target - line[TO_IDLE, i]) / line[IDLE, i]
+        slot[PUSH, i] -= slot[AT_IDLE, i]
+    if rows:
+        for i in range(slot.shape[1]):
+            slot[AT_SLACK, i] = (target - line[TO_SLACK, i]) / line[SLACK, i]
+            slot[PULL, i] += slot[AT_SLACK, i]
+
+
+@numeric
+def _find_step(
+    table: FloatArray,
+    line: FloatArray,
+    room: FloatArray,
+    slot: FloatArray,
+    lift: float,
+    rows: bool,
+) -> None:
+    """Find the step of each job: shares into ``MOVE``, their duals into ``DUAL``.
+
+    Those of idle time and its price go to ``ONE`` and ``TWO``, of slack and its price to
+    ``PULL`` and ``PUSH``.
+    """
+    lanes = slot.shape[1]
+    apply(table, line, room, slot, MOVE)
+    for i in range(lanes):
+        slot[ONE, i] = 0.0
+        slot[TWO, i] = 0.0
+    for j in range(room.shape[1]):
+        for i in range(lanes):
+            moved = room[MOVE, j, i]
+            slot[ONE, i] += moved
+            slot[TWO, i] += table[PACE, j, i] * moved
+            rise = 1 + moved * table[PER_SHARE, j, i]
+            room[DUAL, j, i] = room[MORE, j, i] - table[REDUCED, j, i] * rise
+    if rows:
+        for i in range(lanes):
+            to_slack = slot[TWO, i] - line[SLOPE, i] * lift + line[LACK, i]
+            slot[PULL, i] = to_slack
+            falls = line[STIFF, i] * to_slack + line[PRICE, i]
+            slot[PUSH, i] = slot[AT_SLACK, i] - falls
+    for i in range(lanes):
+        at_idle = slot[AT_IDLE, i]
+        rises = line[HOLD, i] * (slot[ONE, i] - line[SPARE, i]) + at_idle
+        slot[TWO, i] = rises - line[TIME, i]
+    for i in range(lanes):
+        left = (slot[AT_IDLE, i] - slot[TWO, i]) / line[HOLD, i]
+        slot[ONE, i] = left - line[IDLE, i]
+
+
+@numeric
+def _fall(
+    table: FloatArray,
+    line: FloatArray,
+    room: FloatArray,
+    slot: FloatArray,
+    sums: FloatArray,
+    rows: bool,
+) -> None:
+    """Keep the largest relative falls along the step."""
+    lanes = slot.shape[1]
+    for j in range(room.shape[1]):
+        for i in range(lanes):
+            fall = -room[MOVE, j, i] * table[PER_SHARE, j, i]
+            sums[0, i] = max(sums[0, i], fall)
+        for i in range(lanes):
+            fall = -room[DUAL, j, i] / table[REDUCED, j, i]
+            sums[1, i] = max(sums[1, i], fall)
+    for i in range(lanes):
+        sums[0, i] = max(sums[0, i], -slot[ONE, i] / line[IDLE, i])
+        sums[1, i] = max(sums[1, i], -slot[TWO, i] / line[TIME, i])
+    if rows:
+        for i in range(lanes):
+            sums[0, i] = max(sums[0, i], -slot[PULL, i] / line[SLACK, i])
+            sums[1, i] = max(sums[1, i], -slot[PUSH, i] / line[PRICE, i])
+
+
+@merged
+def _multiply(
+    table: FloatArray,
+    line: FloatArray,
+    room: FloatArray,
+    slot: FloatArray,
     sums: FloatArray,
 ) -> None:
-    """Replace the products in ``step`` by the step that makes all products equal ``target``.
-
-    The first two of ``sums`` are the step lengths.
-    """
-    count, types = jobs.pace.shape
-    to_share, to_reduced, to_idle, to_time, to_slack, to_price = step
-    work = room(types)
-    move, dual = work.move, work.dual
-    sums[:], sums[:2] = 0, 1
-    for i in range(count):
-        tail, _ = _step_of(i, jobs, point, step, asked, levels, alpha, target, work, sums)
-        for j in range(types):
-            to_share[i, j], to_reduced[i, j] = move[j], dual[j]
-        to_idle[i], to_time[i] = tail[0], tail[1]
-        if to_slack.size > 0:
-            to_slack[i], to_price[i] = tail[2], tail[3]
-
-
-@inlined
-def _step_of(
-    i: int,
-    jobs: Jobs,
-    point: Point,
-    step: Point,
-    asked: Asked,
-    levels: Levels,
-    alpha: float,
-    target: float,
-    work: Work,
-    sums: FloatArray,
-) -> tuple[Tail, float]:
-    """Find the step of one job: shares into ``work.move``, their duals into ``work.dual``.
-
-    With a target below 0 it leads to products of 0, and ``step`` is not read. The largest
-    relative falls, primal and dual, are kept in the first two of ``sums``. Returns the rest of
-    the step and the stiffness.
-    """
-    pace, _, _, slope, gang = jobs
-    share, reduced, idle, time, slack, price = point
-    per_share, root, _, _, _, side, move, extra, dual, _ = work
-    spare, lack, rise, curve, stiff = look(i, jobs, point, levels[0], alpha)
-    hold, at_idle, at_slack = time[i] / idle[i], 0.0, 0.0
-    if target >= 0:
-        at_idle = (target - step.idle[i]) / idle[i]
-        if slack.size > 0:
-            at_slack = (target - step.slack[i]) / slack[i]
-    own = price[i] if slack.size > 0 else 0.0
-    pull = stiff * (slope[i] * levels[1] - lack) + at_slack - own
-    push = time[i] + hold * spare - at_idle
-    paid, change = asked
-    factorise(i, share, reduced, pace, curve + stiff, hold, work)
-    for j in range(paid.size):
-        extra[j] = (target - step.share[i, j]) * per_share[j] if target >= 0 else 0.0
-        wrong = dual_residual(i, j, jobs, point, paid[j], rise + own)
-        side[j] = extra[j] - reduced[i, j] + wrong - change[j] * gang[i]
-    apply(pull, push, side, work, move)
-    used, gained, primal, fallen = 0.0, 0.0, sums[0], sums[1]
-    for j in range(paid.size):
-        rise = move[j] * per_share[j]
-        dual[j] = extra[j] - reduced[i, j] * (1 + rise)
-        primal = max(primal, -rise)
-        fallen = max(fallen, 1 + rise - extra[j] * root[j] * root[j] * per_share[j])
-        used += move[j]
-        gained += pace[i, j] * move[j]
-    to_time = hold * (used - spare) + at_idle - time[i]
-    to_idle = (at_idle - to_time) / hold - idle[i]
-    sums[0], sums[1] = max(primal, -to_idle / idle[i]), max(fallen, -to_time / time[i])
-    if slack.size == 0:
-        return (to_idle, to_time, 0.0, 0.0), stiff
-    to_slack = gained - slope[i] * levels[1] + lack
-    to_price = at_slack - stiff * to_slack - price[i]
-    sums[0] = max(sums[0], -to_slack / slack[i])
-    sums[1] = max(sums[1], -to_price / price[i])
-    return (to_idle, to_time, to_slack, to_price), stiff
+    """Store the products of the step, and add what the products of the point fall along it."""
+    lanes = slot.shape[1]
+    for i in range(lanes):
+        line[TO_IDLE, i] = slot[ONE, i] * slot[TWO, i]
+        slot[THREE, i] = line[TIME, i] * slot[ONE, i]
+        slot[FOUR, i] = line[IDLE, i] * slot[TWO, i]
+    for i in range(lanes):
+        slot[ONE, i] = line[TO_IDLE, i]
+    for j in range(room.shape[1]):
+        for i in range(lanes):
+            both = room[MOVE, j, i] * room[DUAL, j, i]
+            table[TO_SHARE, j, i] = both
+            slot[ONE, i] += both
+        for i in range(lanes):
+            slot[THREE, i] += table[REDUCED, j, i] * room[MOVE, j, i]
+            slot[FOUR, i] += table[SHARE, j, i] * room[DUAL, j, i]
+    for i in range(lanes):
+        sums[2, i] += slot[THREE, i] * line[COUNTS, i]
+        sums[3, i] += slot[FOUR, i] * line[COUNTS, i]
+        sums[4, i] += slot[ONE, i] * line[COUNTS, i]
 
 
-@inlined
+@merged
+def _multiply_rows(line: FloatArray, slot: FloatArray, sums: FloatArray) -> None:
+    """Do the same for slack and its price."""
+    for i in range(slot.shape[1]):
+        to_slack, to_price = slot[PULL, i], slot[PUSH, i]
+        line[TO_SLACK, i] = to_slack * to_price
+        sums[2, i] += line[PRICE, i] * to_slack * line[COUNTS, i]
+        sums[3, i] += line[SLACK, i] * to_price * line[COUNTS, i]
+        sums[4, i] += to_slack * to_price * line[COUNTS, i]
+
+
+@merged
 def _change_right_side(
-    i: int, jobs: Jobs, point: Point, step: Point, stiff: float, work: Work, system: System
+    table: FloatArray,
+    line: FloatArray,
+    room: FloatArray,
+    slot: FloatArray,
+    right: FloatArray,
+    rows: bool,
 ) -> None:
-    """Add what a target and the products of the first step change in the right side."""
-    pace, _, _, slope, gang = jobs
-    idle, slack = point.idle, point.slack
-    to_share, _, to_idle, _, to_slack, _ = step
-    per_share, side, one, two = work.per_share, work.side, work.more, work.dual
-    target, second, last = system.target, system.second, pace.shape[1]
-    by_slack, by_product = 0.0, 0.0
-    if slack.size > 0:
-        by_slack = 1 / slack[i]
-        by_product = -to_slack[i] * by_slack
-        target[last] -= slope[i] * by_slack
-        second[last] -= slope[i] * by_product
-    by_idle = 1 / idle[i]
-    for j in range(last):
-        side[j] = per_share[j]
-    apply(by_slack, -by_idle, side, work, one)
-    for j in range(last):
-        side[j] = -to_share[i, j] * per_share[j]
-    apply(by_product, to_idle[i] * by_idle, side, work, two)
-    border = stiff * slope[i]
-    for j in range(last):
-        target[j] += gang[i] * one[j]
-        second[j] += gang[i] * two[j]
-        target[last] += border * pace[i, j] * one[j]
-        second[last] += border * pace[i, j] * two[j]
+    """Add what a target, and the products of the first step, change in the right side."""
+    for row in (TARGET, SECOND_ORDER):
+        by_step = row == SECOND_ORDER
+        for i in range(slot.shape[1]):
+            at_idle = -line[TO_IDLE, i] if by_step else 1.0
+            slot[PUSH, i] = -at_idle / line[IDLE, i]
+            slot[PULL, i] = 0.0
+        if rows:
+            for i in range(slot.shape[1]):
+                at_slack = -line[TO_SLACK, i] if by_step else 1.0
+                slot[PULL, i] = at_slack / line[SLACK, i]
+        for j in range(room.shape[1]):
+            for i in range(slot.shape[1]):
+                at_share = -table[TO_SHARE, j, i] if by_step else 1.0
+                room[SIDE, j, i] = at_share * table[PER_SHARE, j, i]
+        apply(table, line, room, slot, MORE)
+        _add_change(table, line, room, slot, right, row)
+        if rows:
+            _add_change_of_level(line, slot, right, row, room.shape[1])
+
+
+@merged
+def _add_change(
+    table: FloatArray,
+    line: FloatArray,
+    room: FloatArray,
+    slot: FloatArray,
+    right: FloatArray,
+    row: int,
+) -> None:
+    """Add the shares in ``MORE`` to a right side; their utilities go to ``THREE``."""
+    for i in range(slot.shape[1]):
+        slot[THREE, i] = 0.0
+    for j in range(room.shape[1]):
+        for i in range(slot.shape[1]):
+            more = room[MORE, j, i]
+            right[row, j, i] += line[HELD, i] * more
+            slot[THREE, i] += table[PACE, j, i] * more
+
+
+@merged
+def _add_change_of_level(
+    line: FloatArray, slot: FloatArray, right: FloatArray, row: int, last: int
+) -> None:
+    """Add what the same changes in the row of the level."""
+    for i in range(slot.shape[1]):
+        rise = line[SLOPE, i] * line[COUNTS, i]
+        right[row, last, i] += rise * (line[STIFF, i] * slot[THREE, i] - slot[PULL, i])

@@ -184,7 +184,7 @@ def test_a_rejected_plan_of_another_instance_is_told_so_first(tmp_path: Path) ->
         allocsolve.simulate(longer, allocsolve.solve(first, threads=1))
     lines = str(caught.value).splitlines()
     assert lines[0].startswith("the document was made for another instance")
-    assert lines[1] == "the checker rejects the answer, so it is not simulated"
+    assert lines[1] == "the checker rejects the answer, so it is neither simulated nor drawn"
     assert lines[2].startswith("duration: ")
 
 

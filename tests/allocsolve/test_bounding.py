@@ -9,7 +9,7 @@ import pytest
 import allocsolve
 from allocsolve.cli import main
 from allocsolve.instances.kinds import Problem
-from allocsolve.models.coded.data import MatVec, Node
+from allocsolve.models.coded.data import Gradient, MatVec, Node
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.dag.data import Mode, Task
 from allocsolve.models.dag.problem import DagProblem
@@ -52,15 +52,39 @@ def test_bounds_of_fair_problems(objective: str, sense: str, value: float) -> No
     assert decode_bounds(encode_bounds(report)).sense == sense
 
 
-def test_a_kind_without_quick_bounds_says_so_by_having_none() -> None:
-    """The bounds on a completion law come with the methods."""
-    report = allocsolve.bound(CODED)
+def test_a_bound_that_takes_time_is_left_out_without_time() -> None:
+    """A reader has to see that no bound was looked for, not that there is none."""
+    report = allocsolve.bound(CODED, time_limit=0)
     assert (report.kind, report.objective, report.bounds, report.best) == (
         "coded",
         "mean",
         [],
         None,
     )
+    assert "time limit is 0" in (report.explanation or "")
+    assert allocsolve.bound(CODED).best == pytest.approx(7)
+
+
+def test_settings_of_objectives_are_taken_and_others_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The verb takes what ``solve`` takes; a word that is misspelt must not be ignored."""
+    path, target = tmp_path / "coded.json", tmp_path / "bounds.json"
+    allocsolve.write(CODED, path)
+    asked = ["bound", str(path), "--objective", "deadline_probability", "-o", str(target)]
+    assert main([*asked, "--set", "deadline=6.9"]) == 0
+    assert decode_bounds(target.read_bytes()).best == 0
+    assert main([*asked, "--set", "deadline=6.9", "--set", "dedline=6"]) == 2
+    assert "no setting 'dedline'" in capsys.readouterr().err
+
+
+def test_why_there_is_no_bound_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty list with exit code 0 and nothing else looks like a fault of the program."""
+    path = tmp_path / "gradient.json"
+    nodes = [Node(id=str(i), runtime=Law(law="exponential", rate=1)) for i in range(3)]
+    allocsolve.write(CodedProblem(task=Gradient(partitions=3, stragglers=1), nodes=nodes), path)
+    assert main(["bound", str(path), "--objective", "mean"]) == 0
+    assert "no bound on objective 'mean' of gradients is known" in capsys.readouterr().err
 
 
 def test_times_between_whole_numbers_stay_exact(thirds: DagProblem) -> None:

@@ -17,7 +17,7 @@ from allocsolve.report.simulation import encode_simulation, read_simulations, si
 
 NAMES = sorted(
     name
-    for name, path in bundled().items()
+    for name, path in bundled("dag").items()
     if not name.startswith("infeasible") and path.suffix != ".csv"
 )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from allocsolve.instances.reading import read_dag as read
+from allocsolve.instances.reading import read
 from allocsolve.instances.registry import FORMATS
 from allocsolve.models.errors import InputError
 

@@ -11,6 +11,7 @@ from allocsolve.instances.generators.coded import CODED_FAMILIES, generate_coded
 from allocsolve.instances.generators.families import draw_family
 from allocsolve.instances.writing import render
 from allocsolve.models.errors import UsageError
+from allocsolve.models.nodes import ShiftedExponential, Weibull
 
 
 @pytest.mark.parametrize("family", CODED_FAMILIES)
@@ -31,6 +32,26 @@ def test_two_types_are_as_published() -> None:
     """Half of the nodes are slow, and a fast node takes a third of their time."""
     means = [law.mean() for law in generate_coded("two_types", nodes=4, seed=0).arrays.laws]
     assert means == pytest.approx([2, 2, 2 / 3, 2 / 3])
+
+
+def test_rented_machines_are_mostly_steady() -> None:
+    """The constant part of the mean is as set, sizes and prices agree, crowded hosts are slow."""
+    calm = generate_coded("rented", nodes=200, seed=3, steady=0.9, probability=0)
+    for node, law in zip(calm.nodes, calm.arrays.laws, strict=True):
+        assert isinstance(law, ShiftedExponential)
+        assert law.shift == pytest.approx(0.9 * law.mean())
+        assert 0.75 <= law.mean() * float(node.cost) <= 1.25
+    crowded = generate_coded("rented", nodes=200, seed=3, probability=1, slowdown=5)
+    pairs = zip(crowded.nodes, crowded.arrays.laws, strict=True)
+    assert min(law.mean() * float(node.cost) for node, law in pairs) > 3
+
+
+def test_weibull_nodes_have_heavy_tails() -> None:
+    """Below shape 1 the hazard falls: whoever is late will be later still."""
+    for law in generate_coded("weibull", nodes=20, seed=1).arrays.laws:
+        assert isinstance(law, Weibull)
+        assert law.shape == 0.7
+        assert 0 <= law.shift <= 0.5
 
 
 def test_storage_is_a_multiple_of_the_equal_share() -> None:

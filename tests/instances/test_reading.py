@@ -14,10 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+import msgspec
 import pytest
 
 from allocsolve.instances import source
 from allocsolve.instances.catalogue import bundled
+from allocsolve.instances.reading import read as read_any
 from allocsolve.instances.reading import read_dag as read
 from allocsolve.instances.registry import FORMATS, format_named
 from allocsolve.models.dag.problem import DagProblem
@@ -38,13 +40,14 @@ def test_bundled_file_is_read_alike_from_everywhere(name: str, tmp_path: Path) -
     data = path.read_bytes()
     packed = tmp_path / f"{path.name}.GZ"
     packed.write_bytes(gzip.compress(data))
-    first, second, third = read(path), read(packed), read(io.BytesIO(data))
+    first, second, third = read_any(path), read_any(packed), read_any(io.BytesIO(data))
     digest = hashlib.sha256(data).hexdigest()
     assert {p.origin.sha256 for p in (first, second, third)} == {digest}
     assert {p.origin.format for p in (first, second, third)} == {first.origin.format}
     assert first.origin.name == second.origin.name == name
     assert first.to_document() == second.to_document()
-    assert first.to_document().tasks == third.to_document().tasks
+    unnamed = (msgspec.structs.replace(p.to_document(), name="") for p in (first, third))
+    assert next(unnamed) == next(unnamed)
 
 
 def test_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

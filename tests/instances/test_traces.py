@@ -279,6 +279,15 @@ def test_absolute_names_are_refused(tmp_path: Path) -> None:
         resolve_path(str(path), tmp_path, path="$")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere no file has such a name")
+@pytest.mark.parametrize("name", [r"C:\trace.csv", "C:trace.csv", r"..\trace.csv"])
+def test_names_that_lead_elsewhere_on_another_system_are_refused(tmp_path: Path, name: str) -> None:
+    """An instance means the same file wherever it is read, or none."""
+    write(tmp_path, "1\n", name)
+    with pytest.raises(InputError, match="not below the folder"):
+        resolve_path(name, tmp_path, path="$")
+
+
 def test_links_that_stay_inside_are_followed(tmp_path: Path) -> None:
     """A folder of data often links its current version."""
     target = write(tmp_path, "1\n", "v2.csv")

@@ -28,7 +28,7 @@ FLOORS = [
     (1, r"allocsolve\.models\.(laws_\w+|processes|fitting\w*)"),
     (2, r"allocsolve\.models\.(dag|coded|fair)\.(problem|answer|data|validate)"),
     (2, r"allocsolve\.models\.(dag|coded|fair)\.(arrays|ordering|glance|scaling|\w+_table)"),
-    (2, r"allocsolve\.models\.fair\.(columns|settings|utility)"),
+    (2, r"allocsolve\.models\.fair\.(columns|pairs|settings|utility)"),
     (3, r"allocsolve\.models\.(dag|coded|fair)\.\w+"),
     (4, r"allocsolve\.models\.execution(\.\w+)*"),
     (5, r"allocsolve\.solvers\.(control|ending|loading|executors|engines(\.\w+)*)"),
@@ -49,10 +49,11 @@ _DATA = "answer|arrays|check|claims|data|problem|reason_types|validate|verify"
 CHECKERS = {
     "dag": f"{_DATA}|edge_table|glance|link_table|mode_table|occupancy|ordering|placement|scaling"
     "|sharing",
-    "coded": f"{_DATA}|arrivals|completion|decoding|facts|judge_code|judge_parts|judge_pieces|law"
+    "coded": f"{_DATA}|arrivals|completion|deadlines|decoding|facts|judge_code|judge_parts"
+    r"|approximate|judge_pieces|law|judge_rounds|kernel_sets|rounds"
     r"|law_\w+|thresholds|value|worst",
     "fair": f"{_DATA}|allocation|certificates|columns|demands|envy|objectives|occupancy"
-    "|response_kernels|responses|settings|split|utility|weighted",
+    "|classes|pair_prices|pairs|response_kernels|responses|settings|split|utility|weighted",
 }
 # Names of packages; they stand on no floor, so their __init__ may import nothing of ours.
 # `allocsolve` itself forwards to the public functions lazily, so it may name them.

@@ -119,3 +119,31 @@ def test_reason_of_lags() -> None:
     reason = PositiveLagCycle(path=["a", "b"], length=1)
     (violation,) = check_claims(problem, None, Claims(Status.INFEASIBLE, reason=reason))
     assert reason.sentence() in violation.message
+
+
+@pytest.mark.parametrize(
+    ("report", "value", "bound", "gap", "rules"),
+    [
+        pytest.param(RIGHT, 10, 8, 0.2, set(), id="right"),
+        pytest.param(RIGHT, 10, 8, 0.20001, {"gap"}, id="off by a little"),
+        pytest.param(RIGHT, 10, 8, 0.25, {"gap"}, id="relative to the bound"),
+        pytest.param(RIGHT, None, 8, 0.2, set(), id="of the value that the checker found"),
+        pytest.param(RIGHT, None, 8, 0.1, {"gap"}, id="not of the value that the checker found"),
+        pytest.param(CheckReport((), None), 10, 8, 0.2, set(), id="of a value nobody can check"),
+        pytest.param(CheckReport((), None), 10, 8, 0.1, {"gap"}, id="wrong by its own numbers"),
+        pytest.param(CheckReport((), None), None, 8, 0.2, {"gap"}, id="no value"),
+        pytest.param(RIGHT, 10, None, 0.2, {"gap"}, id="no bound"),
+        pytest.param(None, None, 8, 0.2, {"gap"}, id="no answer"),
+    ],
+)
+def test_gaps_are_those_of_value_and_bound(
+    late: DagProblem,
+    report: CheckReport | None,
+    value: float | None,
+    bound: float | None,
+    gap: float,
+    rules: set[str],
+) -> None:
+    """A gap is the distance of the claimed value, or else that of the answer, and the bound."""
+    found = check_claims(late, report, Claims(Status.FEASIBLE, value, bound, gap=gap))
+    assert {violation.rule for violation in found} - {"status"} == rules

@@ -26,7 +26,6 @@ from allocsolve.models.coded.data import (
 from allocsolve.models.coded.judge_parts import decoding_statement
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.reason_types import StorageBelowNeed
-from allocsolve.models.errors import FeatureRefused
 from allocsolve.models.nodes import Law
 from allocsolve.models.result import CheckReport, Status
 
@@ -332,11 +331,15 @@ def test_scenarios_are_counted() -> None:
     assert check(problem, CodedAnswer.of([1, 1, 1])).value == pytest.approx(5 / 3)
 
 
-def test_rounds_are_refused() -> None:
-    """No rule covers stragglers over rounds, so no answer is called right."""
-    task = Gradient(partitions=4, stragglers=1, sequential=Sequential(burst=1, window=2, lam=1))
-    with pytest.raises(FeatureRefused, match="stragglers over rounds"):
-        check(GRADIENT.replace(task=task), CYCLIC)
+def test_rounds_are_judged_by_copies() -> None:
+    """Two copies are enough for one straggler in a round, not for two; a mean is not known."""
+    for lam, broken in ((1, []), (2, ["coverage"])):
+        told = Sequential(burst=1, window=2, lam=lam)
+        rounds = GRADIENT.replace(task=Gradient(partitions=4, stragglers=0, sequential=told))
+        answer = replace(CYCLIC, code=Code("cyclic", stragglers=lam))
+        assert [v.rule for v in check(rounds, answer).violations] == broken
+    mean = rounds.replace(objective=ObjectiveSpec(name="mean"))
+    assert check(mean, CodedAnswer.of([4] * 4, partitions=[range(4)] * 4)).value is None
 
 
 def test_matrices_are_judged_by_ranks() -> None:

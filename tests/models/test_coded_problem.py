@@ -104,7 +104,7 @@ BAD: dict[str, tuple[dict[str, Any], str, str]] = {
         "$.nodes[0].speed",
         "no effect in scaling 'additive'",
     ),
-    "holds of a product": ({"nodes": [node(holds=[0])]}, "$.nodes[0].holds", "only gradient"),
+    "holds of a product": ({"nodes": [node(holds=[0])]}, "$.nodes[0].holds", "this task has not"),
     "unknown partition": (
         {"task": GRADIENT, "nodes": [node(holds=[0, 4])]},
         "$.nodes[0].holds[1]",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -9,10 +10,22 @@ from typing import Any
 import msgspec
 import pytest
 
-from allocsolve.models.coded.data import Elastic, Gradient, Limits, MatMul, MatVec, Node, Task
+from allocsolve.models.coded.data import (
+    Elastic,
+    Gradient,
+    Limits,
+    MatMul,
+    MatVec,
+    Node,
+    ObjectiveSpec,
+    Scenarios,
+    Task,
+)
+from allocsolve.models.coded.deadlines import most_likely
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.reason_types import (
     BudgetBelowNeed,
+    DeadlineOutOfReach,
     LoadLimitBelowNeed,
     PartitionOutOfReach,
     StorageBelowNeed,
@@ -114,6 +127,11 @@ def test_possible_wishes_have_no_reason(instance: CodedProblem) -> None:
         LoadLimitBelowNeed(total_load=9, need=10),
         BudgetBelowNeed(budget=20, need=10, cost=21),
         PartitionOutOfReach(partition=0, holders=2, needed=3),
+        TooManyStragglers(stragglers=2, needed=3, nodes=3),
+        StorageBelowNeed(storage=10, need=10),
+        LoadLimitBelowNeed(total_load=10, need=10),
+        BudgetBelowNeed(budget=20, need=10, cost=20 * (1 + 5e-13)),
+        PartitionOutOfReach(partition=0, holders=3, needed=3),
     ):
         assert not verify_reason(instance, reason)
 
@@ -140,3 +158,49 @@ def test_proofs_of_solvers_are_claims() -> None:
     instance = problem(MatVec(rows=1), [{}])
     assert verify_reason(instance, SolverProof(solver="x"))
     assert not verify_reason(instance, Other())
+
+
+def _late(task: Task = MatVec(rows=5), **fields: Any) -> CodedProblem:  # noqa: B008 - immutable
+    """Return two nodes that are asked to be done by the time 2 with a probability of 0.9."""
+    made = problem(task, [{}, {"speed": 2}])
+    goal = ObjectiveSpec(name="cost", deadline=2, confidence=0.9)
+    return made.replace(objective=goal, **fields)
+
+
+def _by_hand() -> float:
+    """Return P(floor(2 / X) + floor(4 / Y) >= 5) for exponential X and Y, cut off at 5 rows."""
+    slow = [1 - math.exp(-2 / rows) for rows in range(1, 6)]
+    fast = [1 - math.exp(-4 / rows) for rows in range(1, 6)]
+    tails = [1.0, *slow, 0.0]
+    return sum((tails[rows] - tails[rows + 1]) * ([1.0, *fast][5 - rows]) for rows in range(6))
+
+
+def test_what_is_most_likely_counts_every_row() -> None:
+    """The number in the reason is the probability that enough rows can be done at all."""
+    assert most_likely(_late(), 2) == pytest.approx(_by_hand(), abs=1e-11)
+    assert most_likely(_late(GRADIENT), 2) is None
+    draws = Scenarios(samples=[[1, 4], [1, 2], [2, 2], [3, 5]])
+    nodes = [Node(id="a"), Node(id="b", speed=2)]
+    listed = CodedProblem(task=MatVec(rows=3), nodes=nodes, scenarios=draws)
+    assert most_likely(listed, 2) == 0.75
+
+
+@pytest.mark.parametrize(
+    ("fields", "holds"),
+    [
+        pytest.param({}, True, id="as it is"),
+        pytest.param({"probability": 0.89}, True, id="said less"),
+        pytest.param({"deadline": 2.05}, False, id="a later deadline is more likely"),
+        pytest.param({"deadline": 1.9}, False, id="not the deadline"),
+        pytest.param({"confidence": 0.95}, False, id="not the confidence"),
+        pytest.param({"probability": 0.5}, False, id="more than is true"),
+        pytest.param({"probability": 0.9}, False, id="no contradiction"),
+    ],
+)
+def test_deadlines_out_of_reach_are_proved_again(fields: dict[str, float], holds: bool) -> None:
+    """The checker computes the probability from the laws and takes no other deadline."""
+    reason = DeadlineOutOfReach(deadline=2, confidence=0.9, probability=_by_hand() + 1e-10)
+    instance = _late()
+    assert verify_reason(instance, msgspec.structs.replace(reason, **fields)) == holds
+    assert not verify_reason(instance.replace(objective=ObjectiveSpec(name="mean")), reason)
+    assert "P(T <= 2) >= 0.9" in reason.sentence()

@@ -11,13 +11,12 @@ import pytest
 
 from allocsolve.models.coded.answer import CodedAnswer
 from allocsolve.models.coded.baselines import candidates, replicated
-from allocsolve.models.coded.bounds import Adaptive, Rateless, lower_mean, lower_quantile
 from allocsolve.models.coded.check import check
-from allocsolve.models.coded.data import Limits, MatVec, Node, ObjectiveSpec, Scaling, Scenarios
+from allocsolve.models.coded.costs import answer_of
+from allocsolve.models.coded.data import Limits, MatVec, Node, ObjectiveSpec, Scaling
 from allocsolve.models.coded.domain import Domain
 from allocsolve.models.coded.law import completion_law
 from allocsolve.models.coded.load_kernels import survival_of
-from allocsolve.models.coded.milp_scenarios import completed_loads
 from allocsolve.models.coded.problem import CodedProblem
 from allocsolve.models.coded.rules import (
     best_pace,
@@ -29,7 +28,7 @@ from allocsolve.models.coded.rules import (
     multiplexed_load,
     replication_mean,
 )
-from allocsolve.models.coded.scores import QuickScores, answer_of
+from allocsolve.models.coded.scores import QuickScores
 from allocsolve.models.nodes import Law, law_from
 
 
@@ -73,7 +72,7 @@ def test_hcmm_has_its_published_loads() -> None:
 
 
 def test_the_search_for_a_pace_agrees_with_the_closed_form() -> None:
-    """Laws without a closed form are searched; a gamma law of shape 1 is an exponential one."""
+    """Laws without a closed form are searched; a Weibull law of shape 1 is an exponential one."""
     shifted = best_pace(law_from(Law(law="shifted_exponential", shift=0.4, rate=2), path="$"))
     same = best_pace(law_from(Law(law="weibull", shape=1, scale=0.5, shift=0.4), path="$"))
     assert same == pytest.approx(shifted, rel=1e-6)
@@ -169,38 +168,6 @@ def test_moves_are_kept_only_if_they_help() -> None:
     assert 0.7592 < 1 - value[0] <= 0.8454598855
 
 
-@pytest.mark.parametrize("kind", [Adaptive, Rateless])
-def test_no_loads_reach_more_than_a_ceiling(kind: type[Adaptive] | type[Rateless]) -> None:
-    """A bound that some loads beat is none: all loads of a small job are compared with it."""
-    problem = _problem(5, [(1, 1), (0.5, 2), (0.2, 4)])
-    ceiling, times = kind(problem, Domain.of(problem)), np.array([0.9, 1.5, 2.2, 3.0, 4.5])
-    reach = ceiling.reach(times)
-    marks = completion_law(problem, CodedAnswer.of([1, 2, 4])).quantiles(
-        np.linspace(0.01, 0.99, 50).tolist()
-    )
-    mean, quantile = lower_mean(ceiling, marks), lower_quantile(ceiling, 0.9, 9.0)
-    for loads in itertools.product(range(6), repeat=3):
-        if sum(loads) >= 5:
-            law = completion_law(problem, CodedAnswer.of(loads))
-            assert (1 - law.survival(times) <= reach + 1e-12).all()
-            assert law.mean >= mean
-            assert law.quantile(0.9) >= quantile
-
-
-def test_a_ceiling_in_larger_units_is_higher(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where work is counted coarsely to save time, the bound may only get weaker."""
-    from allocsolve.models.coded import bounds
-
-    problem = _problem(30, [(1, 1), (0.5, 2), (0.2, 4)])
-    times = np.linspace(3, 20, 9)
-    fine = [kind(problem, Domain.of(problem)).reach(times) for kind in (Adaptive, Rateless)]
-    monkeypatch.setattr(bounds, "_STEPS", 5e3)
-    coarse = [kind(problem, Domain.of(problem)).reach(times) for kind in (Adaptive, Rateless)]
-    for exactly, roughly in zip(fine, coarse, strict=True):
-        assert (roughly >= exactly - 1e-12).all()
-        assert (roughly > exactly + 1e-3).any()
-
-
 @pytest.mark.parametrize(("total", "budget"), [(None, None), (7, None), (None, 9), (6, 8)], ids=str)
 def test_repaired_loads_keep_every_limit(total: int | None, budget: int | None) -> None:
     """Whatever a search comes up with becomes loads that the checker accepts."""
@@ -217,15 +184,3 @@ def test_repaired_loads_keep_every_limit(total: int | None, budget: int | None) 
         found = domain.repaired(loads)
         assert found is not None
         assert check(problem, CodedAnswer.of(found)).valid
-
-
-def test_completed_loads_are_those_of_the_draws() -> None:
-    """The program counts a load as done exactly where the draw is done by the deadline."""
-    draws = [[1.0, 0.5], [0.3, 2.0]]
-    problem = CodedProblem(
-        task=MatVec(rows=5),
-        nodes=[Node(id="a", startup=1), Node(id="b", speed=2)],
-        scenarios=Scenarios(samples=draws),  # type: ignore[arg-type]  # floats are numbers
-    )
-    done = completed_loads(problem, Domain.of(problem), np.array(draws), 3.0)
-    assert done.tolist() == [[2, 5], [5, 3]]

@@ -184,6 +184,28 @@ def test_memory_that_forces_cuts_pays_for_them(memory: float, cut: int, expected
     assert paths.value == expected
 
 
+@pytest.mark.parametrize(
+    ("memory", "lag", "data", "expected"),
+    [
+        pytest.param(1, 3, 7, 1 + 3 + 1, id="together: the lag alone"),
+        pytest.param(2, 3, 7, 1 + 3 + 7 + 1, id="apart: lag and data"),
+        pytest.param(2, 0, 1, 1 + 1 + 1, id="apart: one tick of data"),
+    ],
+)
+def test_a_cut_waits_for_lag_and_data(memory: float, lag: int, data: int, expected: int) -> None:
+    """A bound that forgets a lag or a tick still holds, but proves less than it could."""
+    problem = DagProblem(
+        tasks=[Task(id=name, work=1, memory=memory) for name in "ab"],
+        edges=[Edge(source="a", target="b", data=data, min_lag=lag)],
+        nodes=[Node(id=name, memory=2) for name in "xy"],
+    )
+    graph, nothing = CommGraph.of(problem), np.zeros(2, np.int64)
+    for table in (node_table(graph), plain_table(graph, nothing, nothing)):
+        paths = cut_paths(table)
+        assert paths is not None
+        assert paths.value == expected
+
+
 def test_tasks_that_share_a_node_are_one_item() -> None:
     """Colocated ends of a chain leave no memory for its middle, which pays twice."""
     problem = DagProblem(

@@ -318,3 +318,15 @@ def test_answers_as_frames() -> None:
     frame = NASH.to_frame()
     assert list(frame.columns) == ["job", "0", "1", "utility", "time_price"]
     assert frame["utility"].tolist() == [2.0, 3.0]
+
+
+@pytest.mark.parametrize("changes", [{"value": 5.0, "bound": 5.0}, {"status": Status.OPTIMAL}])
+def test_nothing_may_be_claimed_of_a_worthless_allocation(changes: dict[str, Any]) -> None:
+    """Nash welfare of a job without utility is minus infinity, whatever a document says."""
+    problem = FairProblem.from_arrays([[2.0], [1.0]], [1.0])
+    answer = FairAnswer(problem, np.array([[1.0], [0.0]]))
+    report = check(problem, answer, name="nash")
+    assert report.valid
+    assert report.value is None
+    found = check_claims(problem, answer, report, Claims(**changes), name="nash")
+    assert {violation.rule for violation in found} == {"objective_value"}

@@ -63,6 +63,14 @@ BAD = [
     ({"jobs": job(throughput={"a": "fast"})}, ["'fast' is not a number"], "$.jobs[0].throughput.a"),
     ({"jobs": job(throughput={"a": True})}, ["True is not a number"], "$.jobs[0].throughput.a"),
     ({"jobs": job(throughput={"a": 10**400})}, ["float can hold"], "$.jobs[0].throughput.a"),
+    ({"jobs": job(throughput={"a": 1e-310})}, ["1e-310", "1e-150"], "$.jobs[0].throughput.a"),
+    ({"jobs": job(throughput={"a": 1e300})}, ["1e+300", "1e+150"], "$.jobs[0].throughput.a"),
+    ({"jobs": job(remaining=1e151)}, ["1e+151", "to 1e+150"], "$.jobs[0].remaining"),
+    (
+        {"types": [ResourceType(id="a", count=1e-200)]},
+        ["1e-200", "from 1e-150"],
+        "$.types[0].count",
+    ),
     ({"jobs": job(demand={"a": 1})}, ["throughput and in demand"], "$.jobs[0].demand.a"),
     ({"jobs": job(demand={"c": 1})}, ["unknown type 'c'"], "$.jobs[0].demand"),
     ({"jobs": job(weight=0)}, ["weight is 0", "above 0"], "$.jobs[0].weight"),
@@ -75,7 +83,11 @@ BAD = [
     ({"jobs": job(deadline=0)}, ["deadline"], "$.jobs[0].deadline"),
     ({"jobs": job(elapsed=-3)}, ["elapsed"], "$.jobs[0].elapsed"),
     ({"jobs": job(arrival=float("inf"))}, ["arrival"], "$.jobs[0].arrival"),
-    ({"jobs": job(entity="team")}, ["job 'x'", "unknown entity 'team'"], "$.jobs[0].entity"),
+    (
+        {"jobs": job(entity="team")},
+        ["job 'x'", "unknown entity 'team'", "id of an entity"],
+        "$.jobs[0].entity",
+    ),
     ({"entities": [Entity(id="t", weight=0)]}, ["weight is 0"], "$.entities[0].weight"),
     ({"entities": [Entity(id="t", policy="lifo")]}, ["lifo"], "$.entities[0].policy"),  # type: ignore[arg-type]  # deliberately wrong
     ({"pairs": [Pair(jobs=("x", "z"), throughput={})]}, ["unknown job 'z'"], "$.pairs[0].jobs"),
@@ -145,6 +157,16 @@ def test_what_is_odd_is_warned_of() -> None:
     assert fair(jobs=[JOBS[0]]).warnings == ()
 
 
+def test_gangs_above_several_stocks_are_one_warning() -> None:
+    """The same jobs are named once, however many types are too small for them."""
+    types = [ResourceType(id=token, count=k + 1) for k, token in enumerate("abc")]
+    notes = fair(
+        types=types, jobs=[Job(id="x", throughput={"a": 1, "b": 1, "c": 1}, gang=3)]
+    ).warnings
+    (note,) = notes
+    assert note.startswith("x needs more units at once than the 1 of type a, the 2 of type b:")
+
+
 def test_entities_divide_their_weight() -> None:
     """A fair entity in proportion, a fifo one all to the job that came first."""
     entities = [Entity(id="f", weight=6), Entity(id="q", weight=2, policy="fifo")]
@@ -207,10 +229,13 @@ def test_arrays_and_records_build_the_same_problem() -> None:
     [
         pytest.param({"throughput": [[1, -1]]}, "job '0'", id="negative"),
         pytest.param({"throughput": [1, 2]}, "axes", id="a vector"),
+        pytest.param({"throughput": [[1, 2], [3]]}, "differ in length", id="ragged"),
+        pytest.param({"throughput": [[1, 2j]]}, "complex", id="complex"),
+        pytest.param({"types": ["a"]}, r"types has 1 entries.*\n.*2 ids", id="too few types"),
         pytest.param({"capacity": [1]}, "shape", id="too few counts"),
         pytest.param({"capacity": [1, np.inf]}, "count", id="infinite count"),
         pytest.param({"ids": ["a", "b"]}, "ids", id="too many ids"),
-        pytest.param({"columns": {"weigth": [1]}}, "unknown column", id="unknown column"),
+        pytest.param({"columns": {"weigth": [1]}}, "did you mean 'weight'", id="unknown column"),
         pytest.param({"columns": {"entity": [0]}}, "entity", id="unknown entity"),
         pytest.param({"columns": {"weight": ["a"]}}, "not an array of numbers", id="text"),
     ],
@@ -265,3 +290,14 @@ def test_a_problem_under_another_name() -> None:
         FairFeature.DEADLINES,
         FairFeature.NO_TIME_CAP,
     }
+
+
+def test_only_the_job_that_gains_by_sharing_is_reached() -> None:
+    """Of two jobs that share units one may make no progress: it is named, not the other."""
+    problem = FairProblem(
+        types=[ResourceType(id="g", count=1)],
+        jobs=[Job(id="fed"), Job(id="starved")],
+        pairs=[Pair(jobs=("fed", "starved"), throughput={"g": (2, 0)})],
+    )
+    assert problem.arrays.reachable.tolist() == [True, False]
+    assert any(warning.startswith("starved cannot") for warning in problem.warnings)

@@ -16,7 +16,6 @@ from allocsolve.models.fair.check import check
 from allocsolve.models.fair.claims import price_gap
 from allocsolve.models.fair.data import Job, ResourceType
 from allocsolve.models.fair.envy import envy_ratios
-from allocsolve.models.fair.mechanisms import partial_allocation_factors
 from allocsolve.models.fair.objectives import evaluate, gap, levels
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.settings import Settings
@@ -183,14 +182,6 @@ def test_envy_free_efficiency_and_equal_throughput() -> None:
     assert {v.rule for v in check(problem, equal, name="envy_free_efficiency").violations} == {
         "envy"
     }
-
-
-def test_partial_allocation() -> None:
-    """Example E18: each keeps the part that the other loses by its presence."""
-    nash = numbers([Fraction(3, 2), 3])
-    without = numbers([[0, 5], [3, 0]])
-    factors = partial_allocation_factors(nash, without, np.ones(2))
-    assert factors == pytest.approx(numbers([Fraction(3, 5), Fraction(1, 2)]), rel=1e-15)
 
 
 def test_total_throughput() -> None:

@@ -9,13 +9,16 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import cast
 
+import numpy as np
 import pytest
 
 from allocsolve.models import kernels
+from allocsolve.models.arrays import FloatArray
 from allocsolve.models.dag.anneal import anneal
 from allocsolve.models.dag.list_build import Builder
-from allocsolve.models.kernels import KernelSet, kernel, paced, uncompiled
+from allocsolve.models.kernels import KernelSet, _Kernel, kernel, merged, numeric, paced, uncompiled
 
 MakeSet = Callable[[Callable[[], None]], KernelSet]
 
@@ -77,6 +80,34 @@ def test_plain_loops_call_plain_loops() -> None:
     with uncompiled():
         assert _collatz(27) == 111
     assert all(not getattr(kernel, "signatures", ()) for kernel in (_collatz, _half))
+
+
+@merged
+def _share(part: float, whole: float) -> float:
+    return part / whole
+
+
+@numeric
+def _shares(parts: FloatArray, whole: float) -> FloatArray:
+    """Divide in a function that is merged into this one."""
+    out = np.empty(parts.size)
+    for i in range(parts.size):
+        out[i] = _share(parts[i], whole)
+    return out
+
+
+def test_merged_functions_divide_as_numpy_does() -> None:
+    """A division by zero must give what plain Python gives on arrays, and no exception."""
+    parts = np.array([1.0, -3.0, 0.1])
+    compiled = [_shares(parts, whole) for whole in (7.0, 0.0)]
+    assert compiled[1].tolist() == [np.inf, -np.inf, np.inf]
+    with np.errstate(divide="ignore"):
+        plain = [
+            cast("_Kernel[..., FloatArray]", _shares).plain()(parts, np.float64(x))
+            for x in (7.0, 0.0)
+        ]
+    assert [row.tobytes() for row in compiled] == [row.tobytes() for row in plain]
+    assert not cast("_Kernel[..., float]", _share).is_loaded(), "it has no code of its own"
 
 
 def test_plain_python_is_asked_for_in_one_thread_only() -> None:
@@ -183,3 +214,21 @@ def test_compiled_and_plain_loops_give_the_same_bytes(
     ]
     assert [run.stderr.strip() for run in runs] == ["False", "True"]
     assert runs[0].stdout == runs[1].stdout
+
+
+def test_what_is_loaded_for_other_types_is_not_compiled_where_nobody_wants_to_wait() -> None:
+    """Arrays that must not be written are another type: a run without time would compile."""
+    loaded = _Kernel(_first)
+    fixed = np.ones(2)
+    fixed.setflags(write=False)
+    assert loaded(np.ones(2)) == 1.0
+    with uncompiled():
+        assert not loaded.runs_plain()
+        assert loaded(fixed) == 1.0
+        assert len(loaded.compiled().signatures) == 1
+    assert loaded(fixed) == 1.0
+    assert len(loaded.compiled().signatures) == 2
+
+
+def _first(values: FloatArray) -> float:
+    return float(values[0])

@@ -75,6 +75,17 @@ def test_numbers_lie_inside_the_unit_interval() -> None:
     assert len(np.unique(double)) == len(double)
 
 
+def test_single_numbers_lie_in_the_middle_of_their_steps() -> None:
+    """Otherwise the word 0, one in four billion, would be the number 0 and an infinite draw."""
+    words, out, found = np.empty((2, GROUP), np.uint32), np.empty(GROUP, np.float32), 0
+    for group in range(20):
+        fill_uniform32(out, words, round_keys(7, 1)[0], group, (0, 0, 0))
+        small = words[0] < 2**23  # all of their bits fit into a float32
+        assert (out[small].astype(np.float64) == (words[0][small] + 0.5) / 2**32).all()
+        found += int(small.sum())
+    assert found > 40
+
+
 @pytest.mark.parametrize("seed", [-1, 2**64])
 def test_a_seed_has_64_bits(seed: int) -> None:
     """A longer seed would silently lose its upper bits."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -180,6 +179,17 @@ def test_an_infinite_mean_is_no_number_but_other_objectives_are_solved() -> None
     assert math.isfinite(_solve(median, options={"effort": "1"}).objective.value)
 
 
+@pytest.mark.parametrize("method", ["optimise", "enumeration", "milp", "partial_work"])
+def test_work_that_takes_no_time_is_assigned(method: str) -> None:
+    """A law that is always 0 leaves a search no times to look at."""
+    nothing = Law(law="deterministic", value=0)
+    nodes = [Node(id=c, runtime=nothing) for c in "ab"]
+    result = _solve(CodedProblem(task=MatVec(rows=4), nodes=nodes), method)
+    assert not any("failed" in warning for warning in result.warnings)
+    assert result.objective.value == 0
+    assert result.status is (Status.FEASIBLE if method == "partial_work" else Status.OPTIMAL)
+
+
 def test_batches_that_are_free_are_chosen() -> None:
     """Without messages the finest work is best; a message has its price."""
     problem = _problem(40, FOUR, limits=Limits(batches="free", total_load=80))
@@ -206,31 +216,6 @@ def _drawn(seed: int, draws: int) -> Scenarios:
     slow = 1 + 3.0 * (rng.random((draws, 1)) < 0.3)
     times = np.hstack([slow * rng.uniform(0.5, 1, (draws, 2)), rng.uniform(0.3, 2, (draws, 1))])
     return Scenarios(samples=times.round(3).tolist())
-
-
-@pytest.mark.parametrize("goal", GOALS[1:3])
-def test_programs_over_draws_are_exact(goal: ObjectiveSpec) -> None:
-    """What the program proves about listed draws is what enumeration finds."""
-    problem = CodedProblem(
-        task=MatVec(rows=4),
-        nodes=[Node(id=c) for c in "abc"],
-        scenarios=_drawn(1, 30),
-        objective=goal,
-    )
-    result = _solve(problem, "milp")
-    assert result.status is Status.OPTIMAL
-    assert result.objective.value == pytest.approx(_best(problem, 4), rel=1e-8)
-
-
-def test_a_promise_on_a_sample_stands_beside_the_true_value() -> None:
-    """With laws the program sees a sample: its promise is reported, the value is the true one."""
-    goal = ObjectiveSpec(name="deadline_probability", deadline=6)
-    result = _solve(_problem(12, FOUR, objective=goal), "milp", options={"draws": "40"})
-    promise = result.solver.options["in_sample"]
-    assert isinstance(promise, float)
-    assert promise != pytest.approx(result.objective.value)
-    assert result.objective.bound is None
-    assert result.status is Status.FEASIBLE
 
 
 @pytest.mark.parametrize("goal", GOALS[:3])
@@ -261,6 +246,32 @@ def test_nodes_that_straggle_together_are_searched_by_their_joint_law() -> None:
     assert result.objective.bound <= result.objective.value
 
 
+@pytest.mark.parametrize("goal", GOALS[:2])
+def test_laws_that_only_jump_are_proven_too(goal: ObjectiveSpec) -> None:
+    """Lower sums between a few times say nothing about stairs: their proof needs every step."""
+    laws = [
+        Law(law="bimodal", base=0.4, slowdown=7, probability=0.3),
+        Law(law="empirical", samples=[0.3, 0.5, 1.1, 2.9]),
+        Law(law="deterministic", value=0.9),
+    ]
+    nodes = [Node(id=str(i), runtime=law) for i, law in enumerate(laws)]
+    problem = CodedProblem(task=MatVec(rows=5), nodes=nodes, objective=goal)
+    result = _solve(problem, options={"effort": "1"})
+    assert result.status is Status.OPTIMAL
+    assert result.objective.value == pytest.approx(_best(problem, 5), rel=1e-9)
+
+
+def test_many_nodes_get_loads_that_no_factor_gives() -> None:
+    """Where a sweep over single units takes too long, pairs of nodes still find better loads."""
+    draw = np.random.default_rng(3)
+    pairs = zip(draw.uniform(0.1, 1, 40).tolist(), draw.choice([0.5, 2, 8], 40), strict=True)
+    goal = ObjectiveSpec(name="quantile", q=Fraction(99, 100))
+    problem = _problem(400, [(a, float(b)) for a, b in pairs], objective=goal)
+    result = _solve(problem, options={"effort": "1"})
+    best = min(value for value in result.baselines.values() if value is not None)
+    assert result.objective.value < 0.99 * best
+
+
 def test_the_same_run_gives_the_same_document() -> None:
     """Random moves come from the seed."""
     problem = _problem(30, M10)
@@ -272,13 +283,11 @@ def test_the_same_run_gives_the_same_document() -> None:
 
 
 @pytest.mark.parametrize("limit", [0.05, 0.6])
-def test_the_time_limit_holds(limit: float) -> None:
-    """A large fleet is interrupted in the midst of its loops, with an answer."""
-    problem = _problem(400, M10 * 4)
-    began = time.monotonic()
-    result = allocsolve.solve(problem, time_limit=limit, threads=1)
-    assert time.monotonic() - began < limit + 5
-    assert result.termination in (Termination.TIME_LIMIT, Termination.FINISHED)
+def test_a_search_that_is_cut_short_has_an_answer(limit: float) -> None:
+    """A large fleet is interrupted in the midst of its loops, and the result says so."""
+    result = allocsolve.solve(_problem(400, M10 * 4), time_limit=limit, threads=1)
+    assert result.termination is Termination.TIME_LIMIT
+    assert result.status is Status.FEASIBLE
 
 
 @pytest.mark.parametrize("rule", ["uniform", "hcmm_ceil", "load_balanced_scaled", "replication"])

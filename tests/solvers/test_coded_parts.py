@@ -109,13 +109,52 @@ def test_too_many_stragglers_have_no_answer() -> None:
     assert "needed on 4 nodes" in result.certificate.reason.sentence()
 
 
-def test_a_budget_is_kept() -> None:
-    """Fast nodes are dear here: with little money the job takes longer."""
+@pytest.mark.parametrize("budget", [15, 17, 24, 40])
+def test_a_budget_is_kept(budget: int) -> None:
+    """Fast nodes are dear here: the least time that the money allows is found and proven."""
     nodes = [Node(id=str(i), speed=1 + i, cost=1 + 2 * i) for i in range(4)]
-    problem = _gradient([1], 4, 1).replace(nodes=nodes)
-    rich = _solve(problem)
-    poor = _solve(problem.replace(limits=Limits(budget=24)))
-    assert poor.objective.value > rich.objective.value
+    problem = _gradient([1], 4, 1).replace(nodes=nodes, limits=Limits(budget=budget))
+    best = min(
+        (
+            max(load / (1 + i) for i, load in enumerate(loads))
+            for loads in itertools.product(range(5), repeat=4)
+            if sum(loads) >= 8 and sum((1 + 2 * i) * x for i, x in enumerate(loads)) <= budget
+        ),
+        default=math.inf,
+    )
+    result = _solve(problem)
+    assert result.status is (Status.OPTIMAL if math.isfinite(best) else Status.INFEASIBLE)
+    if math.isfinite(best):
+        assert result.objective.value == pytest.approx(best)
+
+
+@pytest.mark.parametrize("method", ["partitions", "heterogeneity_aware", "placement"])
+@pytest.mark.parametrize("light", [0, 2])
+def test_nodes_without_a_mean_have_a_placement(method: str, light: int) -> None:
+    """An infinite worst case is a value: nobody may claim that there is no answer."""
+    heavy = Law(law="pareto", shape=Fraction(1, 2), scale=1)
+    nodes = [
+        Node(id=str(i), runtime=RANDOM if i < light else heavy, holds=[i, (i + 1) % 3])
+        for i in range(3)
+    ]
+    problem = _gradient([1], 3, 1).replace(nodes=nodes)
+    result = _solve(problem, method)
+    assert result.status is Status.FEASIBLE
+    assert math.isinf(result.objective.value)
+    assert result.objective.bound is None
+    median = problem.replace(objective=ObjectiveSpec(name="quantile", q=Fraction(1, 2)))
+    if method != "placement":
+        assert math.isfinite(_solve(median, method).objective.value)
+
+
+@pytest.mark.parametrize("method", ["partitions", "placement"])
+def test_work_that_takes_no_time_is_placed(method: str) -> None:
+    """Where all times are 0 there is no unit to count them in."""
+    nothing = Law(law="deterministic", value=0)
+    nodes = [Node(id=str(i), runtime=nothing) for i in range(3)]
+    result = _solve(_gradient([1], 4, 1).replace(nodes=nodes), method)
+    assert result.status is Status.OPTIMAL
+    assert result.objective.value == 0
 
 
 def test_means_are_never_worse_than_a_rule() -> None:

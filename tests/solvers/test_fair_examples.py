@@ -13,6 +13,7 @@ import pytest
 import allocsolve
 from allocsolve.models.fair.answer import FairResult
 from allocsolve.models.fair.envy import envy_ratios
+from allocsolve.models.fair.kkt import kkt_residuals
 from allocsolve.models.fair.problem import FairProblem
 from allocsolve.models.fair.split import equal_split
 
@@ -42,6 +43,9 @@ def _solve(problem: FairProblem, objective: str, method: str, **options: str) ->
     )
     assert result.status == "OPTIMAL", result.warnings
     assert allocsolve.check(problem, result).valid
+    conditions = kkt_residuals(result.allocation, objective)
+    if conditions is not None:
+        assert conditions.worst <= 1e-5
     return result
 
 
@@ -166,3 +170,21 @@ def test_partial_allocation(examples: dict[str, Example]) -> None:
     answer = _solve(problem, "partial_allocation", "auto").allocation
     parts = answer.utilities / nash.utilities
     assert parts == pytest.approx(_numbers(example["factors"]), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("stock", "levels"),
+    [
+        pytest.param(2.6, [1, 2, 3, 3], id="two jobs need all of their time"),
+        pytest.param(1.5, [15 / 17] * 4, id="none does"),
+        pytest.param(9, [1, 2, 10, 10], id="all do"),
+    ],
+)
+def test_levels_go_on_above_jobs_that_need_all_of_their_time(
+    stock: float, levels: list[float]
+) -> None:
+    """A job at its own reach stops, and the others share what it cannot use, by hand."""
+    problem = FairProblem.from_arrays([[10.0], [1.0], [10.0], [2.0]], [stock])
+    for method in ("leximin", "cvxpy"):
+        result = _solve(problem, "leximin", method, normalise="none")
+        assert np.sort(result.allocation.utilities) == pytest.approx(levels, rel=1e-7)
