@@ -17,7 +17,7 @@ KERNEL_TESTS := tests/models/test_list_scheduling.py tests/models/test_node_tabl
 	tests/solvers/test_list_methods.py
 INDEX_TESTS := tests/models/test_list_scheduling.py tests/models/test_node_tables.py \
 	tests/models/test_random.py tests/models/test_coded_law_kernels.py \
-	tests/models/test_replay.py
+	tests/models/test_replay.py tests/models/test_coded_pair_kernels.py tests/solvers/test_tabu.py
 # Processes that share the tests; 0 runs them one after another in this one.
 WORKERS ?= 2
 SHARED := -n $(WORKERS) --dist worksteal

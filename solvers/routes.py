@@ -16,6 +16,7 @@ from allocsolve.models.kernels import KernelSet
 from allocsolve.models.result import BoundOf
 from allocsolve.solvers.coded import table as coded
 from allocsolve.solvers.control import Outcome
+from allocsolve.solvers.dag.rows import BASIC, LISTS, PROJECTS
 from allocsolve.solvers.fair.rows import ROWS as FAIR_ROWS
 
 __all__ = [
@@ -92,53 +93,11 @@ class Method:
         return cast("Solve", getattr(importlib.import_module(module), function))
 
 
-_BASIC = frozenset(
-    {
-        Feature.MODES,
-        Feature.NODES,
-        Feature.RENEWABLE,
-        Feature.NONRENEWABLE,
-        Feature.RELEASES,
-        Feature.DEADLINES,
-        Feature.LAGS,
-        Feature.MAX_LAGS,
-        Feature.COMMUNICATION,
-        Feature.PROJECT,
-        Feature.START_LAGS,
-        Feature.MEMORY,
-        Feature.COLOCATION,
-    }
-)
-
-_PROJECTS = _BASIC - {
-    Feature.MAX_LAGS,
-    Feature.START_LAGS,
-    Feature.COMMUNICATION,
-    Feature.MEMORY,
-    Feature.COLOCATION,
-}
-
-_LISTS = (
-    ("heft", "list_methods:heft", "heterogeneous earliest finish time; compiled"),
-    ("cpop", "list_methods:cpop", "the critical path on one node, the rest by priority; compiled"),
-    ("peft", "list_methods:peft", "earliest finish time with an optimistic cost table; compiled"),
-    ("etf", "list_methods:etf", "the ready task that can start first; compiled"),
-    ("dls", "list_methods:dls", "the pair of task and node of highest dynamic level; compiled"),
-    ("getf", "getf:solve", "earliest task first in groups of speeds chosen by a linear program"),
-    ("min_min", "list_methods:min_min", "the ready task that ends first; compiled"),
-    ("max_min", "list_methods:max_min", "the ready task whose first end is last; compiled"),
-    ("sufferage", "list_methods:sufferage", "the ready task that loses most if it waits; compiled"),
-    ("one_node", "list_methods:one_node", "all tasks on the node that works least for them"),
-    ("clusters", "list_methods:clusters", "dominant sequence clustering, then a node for each"),
-    ("portfolio", "list_methods:portfolio", "every compiled list scheduler; keeps the best"),
-)
-"""The list schedulers for communicating tasks: name, target, description."""
-
 METHODS: tuple[Method, ...] = (
     Method(
         name="auto",
         kind="dag",
-        honours=_BASIC,
+        honours=BASIC,
         objectives=("makespan",),
         exact=True,
         target="allocsolve.solvers.dag.auto:solve",
@@ -147,7 +106,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="cpsat",
         kind="dag",
-        honours=_BASIC,
+        honours=BASIC,
         objectives=("makespan",),
         exact=True,
         target="allocsolve.solvers.dag.cpsat:solve",
@@ -192,7 +151,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="genetic",
         kind="dag",
-        honours=_PROJECTS,
+        honours=PROJECTS,
         objectives=("makespan",),
         exact=False,
         target="allocsolve.solvers.dag.genetic:solve",
@@ -210,7 +169,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="milp",
         kind="dag",
-        honours=_BASIC,
+        honours=BASIC,
         objectives=("makespan",),
         exact=True,
         target="allocsolve.solvers.dag.milp:solve",
@@ -219,7 +178,7 @@ METHODS: tuple[Method, ...] = (
     Method(
         name="list",
         kind="dag",
-        honours=_BASIC,
+        honours=BASIC,
         objectives=("makespan",),
         exact=False,
         target="allocsolve.solvers.dag.list_scheduling:solve",
@@ -235,7 +194,7 @@ METHODS: tuple[Method, ...] = (
             target=f"allocsolve.solvers.dag.{target}",
             description=description,
         )
-        for name, target, description in _LISTS
+        for name, target, description in LISTS
     ),
     *(
         Method(

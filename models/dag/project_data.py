@@ -36,6 +36,9 @@ _LONGEST = 2_000_000
 _LARGEST = 2**59
 """Bound on tasks times the square of the horizon, so that values of schedules are integers."""
 
+_MOST_TASKS = 5000
+"""Beyond it a child takes so long that no search comes of it."""
+
 _LANES = (16, 32, 64)
 """Bits of a lane; the narrowest that holds every capacity is taken."""
 
@@ -99,6 +102,8 @@ def excuse(problem: DagProblem) -> str | None:
     arrays = problem.arrays
     lines = len(arrays.node_slots) + int(arrays.renewable.sum())
     words = max(1, -(-lines // (64 // _lane(arrays.capacity[arrays.renewable]))))
+    if len(problem.tasks) > _MOST_TASKS:
+        return f"it has more than {_MOST_TASKS} tasks"
     most = _horizon(problem)
     if words * most > _LONGEST or len(problem.tasks) * (most + 1) ** 2 > _LARGEST:
         return "its profile over time would be too long"

@@ -50,7 +50,7 @@ _EXCHANGE = 0.5
 """Seconds between two exchanges of members."""
 
 _TRIAL = 100
-"""Children that show how fast an island is."""
+"""Children, at most, that show how fast an island is."""
 
 _SAMPLES = 500
 """Lists that are sampled where there is no genetic search."""
@@ -143,11 +143,13 @@ class Genetic:
 
         if children is not None:
             return population_size(children)
-        began = time.monotonic()
+        began, made, more = time.monotonic(), 0, 1
         trial = Island(self._project, _TRIAL, self._seeds[0])
-        trial.run(_TRIAL, 0)
+        while made < _TRIAL and time.monotonic() - began < _SLICE:
+            made += trial.run(more, 0)
+            more = 2 * made
         now = time.monotonic()
-        return population_size(_TRIAL / max(now - began, 1e-6) * (until - now))
+        return population_size(made / max(now - began, 1e-6) * max(until - now, 0.0))
 
     def _search(
         self,

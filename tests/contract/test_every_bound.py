@@ -34,7 +34,9 @@ from allocsolve.solvers.routes import BOUNDS, BoundRoute
 
 Optimum = Callable[[DagProblem], int | None]
 
-WAYS = [way for way in BOUNDS if way.kind == "dag" and way.name != "windows"]
+DAG = [way for way in BOUNDS if way.kind == "dag"]
+
+WAYS = [way for way in DAG if way.name != "windows"]
 """Those of tasks that choose among nodes."""
 
 
