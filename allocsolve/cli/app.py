@@ -25,7 +25,7 @@ _HOMES = {
     "bound": ("judge", "Give bounds with their source, without searching for answers."),
     "convert": ("transform", "Convert an instance to another format."),
     "export": ("transform", "Write a program as MPS or LP, or a schedule as CSV or Chrome trace."),
-    "plot": ("plot", "Draw a schedule, shares, or the distribution of completion times."),
+    "plot": ("plot", "Draw a schedule, loads, shares, or the distribution of completion times."),
     "generate": ("transform", "Write a random instance."),
     "formats": ("tables", "List the instance formats."),
     "methods": ("tables", "List the methods of `solve`."),

@@ -125,11 +125,17 @@ class _Tandem:
         return self._outcome(deterministic=False)
 
     def taking_turns(self) -> Outcome:
-        """Let the engine try shortly, then search, then let the engine go on."""
-        refute(self._problem, self._control, REFUTING * self._control.remaining())
+        """Let the engine try shortly, then search, then let the engine go on.
+
+        What the engine proves at once is the same whether or not loops are in the cache, so it
+        comes before everything that needs them or looks at the clock.
+        """
         first = _FIRST_TRY * self._control.remaining()
         if self._may_prove(first):
             self._prove(first)
+            if self._is_over():
+                return self._outcome(deterministic=True)
+        refute(self._problem, self._control, REFUTING * self._control.remaining())
         if not self._is_over() and make_ready(self._control, self._kernels):
             share = _SEARCH_SHARE if self._excuse is None else 1.0
             self._search(1, share * self._control.remaining(), self._is_over)

@@ -84,7 +84,7 @@ def test_other_verbs_write_one_document_too(
     allocsolve_command: Run, ft06: Path, plan: Path
 ) -> None:
     """Every verb that gives a document gives nothing else."""
-    assert _document(allocsolve_command("bound", ft06))["best"] == 52
+    assert _document(allocsolve_command("bound", ft06))["best"] == 55
     assert _document(allocsolve_command("check", ft06, plan, "-v"))["valid"]
     assert _document(allocsolve_command("convert", ft06, "-"))["kind"] == "dag"
     assert _document(allocsolve_command("export", ft06, plan, "--to", "chrome"))["traceEvents"]
@@ -272,7 +272,7 @@ def test_an_instance_may_come_from_stdin(allocsolve_command: Run, ft06: Path, pl
     """Either argument may be -, so that verbs can be chained."""
     text = ft06.read_text(encoding="utf-8")
     done = allocsolve_command("bound", "-", "--format", "jobshop", stdin=text)
-    assert _document(done)["best"] == 52
+    assert _document(done)["best"] == 55
     done = allocsolve_command("check", ft06, "-", stdin=plan.read_text(encoding="utf-8"))
     assert done.returncode == 0
 

@@ -102,7 +102,7 @@ def test_long_names(allocsolve_command: Run, shop: Path) -> None:
 @posix
 def test_stdout_by_its_name(allocsolve_command: Run, shop: Path) -> None:
     """``/dev/stdout`` is the real standard output, not the one that engines write to."""
-    assert json.loads(allocsolve_command("bound", shop, "-o", "/dev/stdout").stdout)["best"] == 52
+    assert json.loads(allocsolve_command("bound", shop, "-o", "/dev/stdout").stdout)["best"] == 55
 
 
 @posix

@@ -66,7 +66,7 @@ def test_a_closed_stdout_is_told(tmp_path: Path, ft06: Path) -> None:
     process = _start(tmp_path, "bound", ft06, "-o", "b.json", preexec_fn=lambda: os.close(1))
     process.communicate(timeout=60)
     assert process.returncode == 0
-    assert json.loads((tmp_path / "b.json").read_bytes())["best"] == 52
+    assert json.loads((tmp_path / "b.json").read_bytes())["best"] == 55
 
 
 @posix
