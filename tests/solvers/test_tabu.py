@@ -80,6 +80,24 @@ def test_every_move_leads_to_a_schedule(family: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("family", ["jobshop", "flexible"])
+def test_any_move_that_is_looked_at_leads_to_a_schedule(family: str) -> None:
+    """Where all moves are forbidden one is drawn, so even those that promise nothing are made."""
+    problem = _shop(family, 24, 7)
+    shop = shop_of(problem)
+    for seed in range(12):
+        orders = _started(shop, seed)
+        begin(orders, 8)
+        for _ in range(60):
+            orders.pair_until[:], orders.machine_until[:] = 2**31 - 1, 2**31 - 1
+            orders.field[BEST] = 1
+            tabu(orders, 10**6, 1, 8, 0)
+            schedule = _now(problem, shop, orders)
+            assert schedule.makespan == orders.field[MAKESPAN]
+            report = check(problem, schedule.entries())
+            assert report.valid, report.violations
+
+
+@pytest.mark.parametrize("family", ["jobshop", "flexible"])
 def test_crossovers_of_two_lists_are_schedules(family: str) -> None:
     """A crossover needs no repair, whatever its stretch is."""
     problem = _shop(family, 24, 5)
